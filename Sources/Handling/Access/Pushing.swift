@@ -1,4 +1,4 @@
-// Answers requests for tokens that come by push: it sends the notice, and gives the token for the claim.
+// Tokens that come by push: sends the notification with a claim, and returns the token for the claim.
 
 import API
 import Callers
@@ -22,7 +22,7 @@ extension Handlers {
 
   // MARK: The notice
 
-  /// A request for a token of an app whose tokens come by push.
+  /// Answers a request for a token of an app whose tokens come by push.
   func push(
     _ vending: inout Vending, _ caller: Caller, _ app: App, _ request: borrowing Request,
     _ circumstances: Authenticator.Circumstances
@@ -44,7 +44,7 @@ extension Handlers {
     }
   }
 
-  /// - Returns: Nil to judge the request again.
+  /// - Returns: The response; nil to evaluate the request again.
   private func answer(
     _ vending: Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts,
     _ waiting: WaitingRequest, sends: Bool
@@ -68,10 +68,10 @@ extension Handlers {
     return PreparedResponse(response)
   }
 
-  /// Evaluates the rules. If they permit the token, takes the allowances and sends the notice.
+  /// Evaluates the rules. If they permit the token, takes the allowances and sends the notification.
   ///
   /// - Parameter sends: False for HEAD, which takes nothing and sends nothing.
-  /// - Returns: What is left of the caller's allowances; nil to judge the request again.
+  /// - Returns: The caller's remaining allowances; nil to evaluate the request again.
   private func notify(
     _ vending: inout Vending, _ push: TokenPush, _ id: InstallationIdentity, _ facts: Facts,
     _ waiting: WaitingRequest, sends: Bool
@@ -92,7 +92,7 @@ extension Handlers {
         await push.book.giveBack(grant.receipts)
         throw .clientLeft
       }
-      // The notice lets its device fetch the token.
+      // The intent comes first, because the notification lets the device fetch the token.
       do throws(Problem) { try await intend(vending.record) } catch {
         await push.book.giveBack(grant.receipts)
         throw error
@@ -114,7 +114,7 @@ extension Handlers {
 
   // MARK: The claim
 
-  /// `POST /access/claim`: the token for the `_id` of its notice, once.
+  /// `POST /access/claim`: returns the token for the `_id` of its notification, once.
   package func claimToken(_ request: borrowing Request, _ exchange: inout Exchange) {
     let form = AccessForm(accepting: request)
     let check: HeadCheck = { request, caller, generation, line throws(Problem) in
@@ -137,7 +137,7 @@ extension Handlers {
       }
       let (token, hasWaited) = try await token(for: claim, visit, &line)
       if let line { try await intend(line) }
-      // A rule may have waited for its policy, even where the token was there.
+      // Even if the token was cached, a rule may have waited for a remote policy.
       guard
         try await isPermitted(
           visit.client, visit.waiting, app: .value(claim.appID), isLong: hasWaited)
@@ -152,7 +152,7 @@ extension Handlers {
 
   /// Evaluates the rules again without taking allowances, and gets the token.
   ///
-  /// - Returns: The token, and whether Talkdesk ID was asked for it.
+  /// - Returns: The token, and whether it needed a request to Talkdesk ID.
   private func token(
     for claim: StoredClaim, _ visit: Visit, _ line: inout AuditRecord?
   ) async throws(Problem) -> (token: AccessToken, hasWaited: Bool) {
@@ -166,7 +166,7 @@ extension Handlers {
       throw error.problem
     }
     line?.app = app?.id
-    // A reload gave the app a desk, whose tokens do not come this way.
+    // A reload gave the app a chat desk. Tokens of a chat desk do not come by push.
     guard app?.desk == nil else { throw .claimExpired }
     let facts = generation.facts(
       .access, visit.caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
@@ -198,7 +198,7 @@ extension Handlers {
     }
   }
 
-  /// `GET /notices/{id}`: what a notice is about.
+  /// `GET /notices/{id}`: tells what a push notification is about.
   package func showNotice(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { visit, _ throws(Problem) in
       if case (let push, let installation)? = visit.generation.pushed(visit.caller) {
@@ -207,7 +207,8 @@ extension Handlers {
           return Response(status: .ok, fields: Self.fields, content: Array(#"{"action":"access"}"#.utf8))
         case .foreign, .unknown: break
         }
-        // One that is found is an installation's that holds: of this id, it is this one.
+        // `find` returns only notifications of valid installations, so the same id means the same
+        // installation.
         if let found = try await push.notices.find(id), found.notice.installation.id == installation.id {
           var document: JSONObject = ["action": .string(found.notice.action.rawValue)]
           document["callback"] = found.notice.callback.map { .string($0.description) }
@@ -221,7 +222,7 @@ extension Handlers {
 
   // MARK: The device
 
-  /// `PUT /installations/self/push`: registers the device of the installation that asks.
+  /// `PUT /installations/self/push`: registers the device of the calling installation.
   package func registerDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
     let check: HeadCheck = { request, caller, generation, line throws(Problem) in
       try Self.checkJSON(atMost: DeviceRequest.contentBytes)(request, caller, generation, &line)
@@ -236,7 +237,7 @@ extension Handlers {
     }
   }
 
-  /// `DELETE /installations/self/push`: removes it.
+  /// `DELETE /installations/self/push`: removes the device of the calling installation.
   package func removeDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
     let check: HeadCheck = { _, caller, generation, _ throws(Problem) in
       _ = try generation.installationWithPush(caller)
@@ -252,7 +253,7 @@ extension Handlers {
 }
 
 extension Generation {
-  /// The installation that asks, where it is one.
+  /// The calling installation; nil for other callers, and if this server sends no push notifications.
   fileprivate func pushed(_ caller: Caller) -> (push: TokenPush, id: InstallationIdentity)? {
     guard let id = caller.installation?.installation.identity, let push else { return nil }
     return (push, id)

@@ -17,15 +17,15 @@ import Tokens
 /// Where the token of one granted request comes from.
 protocol TokenVendor: Sendable {
   associatedtype Token: Sendable
-  /// Whether there is a token that may be vended now.
+  /// Whether a cached token may be vended now.
   func holdsToken(now: MonotonicTime, lane: Int) -> Bool
-  /// The token, if it can be had without waiting.
+  /// The token, if it is available without a wait.
   func vendAtOnce(_ grant: consuming Grant, now: MonotonicTime, lane: Int) -> Vended<Token>
-  /// The token, in one request upstream for all that wait for it.
+  /// Gets the token, in one request upstream for all that wait for it.
   func vend(_ grant: consuming Grant, for vending: Vending, _ audit: AuditLog) async throws(TokenError)
     -> Token
-  /// Whether `vend` would bring a token.
-  /// - Returns: Whether upstream was asked for it.
+  /// Checks whether `vend` would return a token.
+  /// - Returns: Whether this needed a request upstream.
   func probe(for vending: Vending, _ audit: AuditLog) async throws(TokenError) -> Bool
   /// The token's fingerprint for the audit line.
   func fingerprint(_ token: Token) -> String
@@ -87,8 +87,8 @@ struct UserSessions: TokenVendor {
     try await source.probe(
       user, lane: vending.lane, trace: vending.record.trace, if: intends(vending, audit))
   }
-  /// In strict mode Sendbird, which may create the user, may be asked only once an intent is on the disk. Talkdesk ID's token is the
-  /// account's, and no request's own.
+  /// In strict mode, the server asks Sendbird, which may create the user, only after an intent is on the
+  /// disk. Talkdesk ID needs no intent, because its token belongs to the account and not to a request.
   private func intends(_ vending: Vending, _ audit: AuditLog) -> SessionSource.Permission {
     guard let trail = audit.trail else { return { true } }
     let intent = AuditIntent(vending.record)

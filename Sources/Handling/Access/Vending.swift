@@ -1,4 +1,5 @@
-// Answers requests for a token: authenticates the caller, asks the rules, and takes a token from the cache or Talkdesk ID.
+// Answers requests for a token: authenticates the caller, evaluates the rules, and gets a token from the
+// cache, Talkdesk ID or Sendbird.
 
 import API
 import Callers
@@ -23,12 +24,12 @@ struct Vending: Sendable {
   let app: Request.QueryItem
   let client: ClientRequest
   var record: AuditRecord
-  /// Whose session token is asked for; nil for an app without a chat desk.
+  /// The user whose session token is requested; nil for an app without a chat desk.
   var session: UserSessions?
   /// How many audit lines were lost before the request, in strict mode.
   let lost: Int
 
-  /// Whether it takes from allowances.
+  /// Whether the request uses allowances. A probe uses none.
   var takes: Bool { form != .probe }
 }
 
@@ -48,7 +49,7 @@ extension Handlers {
       &exchange)
   }
 
-  /// Judges a request for a token again.
+  /// Evaluates a request for a token again.
   func judgeAgain(
     _ vending: Vending, _ waiting: WaitingRequest, _ responder: Responder
   ) async {
@@ -79,7 +80,8 @@ extension Handlers {
           vending.session = UserSessions(caller, app, generation)
           vending.record.desk = vending.session == nil ? nil : desk
         }
-        // A probe asks for the decision alone, which is the same for installations.
+        // A probe sends no push notification. It asks only for the decision, which is the same for
+        // installations.
         if let app, app.isPushed, vending.form != .probe {
           return push(&vending, caller, app, request, circumstances)
         }
@@ -146,7 +148,7 @@ extension Handlers {
       return leaving(
         answer(&vending, token, of: vendor, statuses, at: circumstances.now, circumstances.time), vending)
     case .notCached(let grant):
-      // A grant without a wait for the store has taken nothing.
+      // This grant did not wait for the store, so it has used no allowances to give back.
       guard vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
       let waiting = WaitingRequest(caller, request.withoutContent(), circumstances)
       return .later(consuming: grant) { [self, vending] grant, responder in
@@ -155,14 +157,14 @@ extension Handlers {
     }
   }
 
-  /// A success that has waited for nothing, and so has taken no allowance of the store.
+  /// Answers with a success that has waited for nothing, and so has used no allowances of the store.
   private func leaving(_ response: PreparedResponse, _ vending: Vending) -> NextStep {
     guard audit.strict != nil else { return .respond(response) }
     return .later { [self] in $0.respond(await recorded(response, vending, givingBack: [])) }
   }
 
-  /// A success, which in strict mode waits until its audit line is on the disk. If the line may be lost, the answer is 503
-  /// `audit_unavailable`, and the allowances are given back.
+  /// The response to a success. In strict mode it waits until the audit line is on the disk. If the line may
+  /// be lost, the response is 503 `audit_unavailable`, and the allowances are given back.
   private func recorded(
     _ response: PreparedResponse, _ vending: Vending, givingBack receipts: [AllowanceReceipt]
   ) async -> PreparedResponse {
@@ -171,7 +173,8 @@ extension Handlers {
     return PreparedResponse(Problem.noAudit.response(requestID: vending.context.requestID))
   }
 
-  /// Asks the rules where a remote policy or the store has to be waited for, and goes on.
+  /// Evaluates the rules if that has to wait for a remote policy or the store, and then continues with the
+  /// request.
   private func rule(
     _ vending: Vending, _ facts: Facts, _ known: Decider.Preliminary, _ waiting: WaitingRequest,
     _ responder: Responder
@@ -207,7 +210,7 @@ extension Handlers {
     }
   }
 
-  /// The answer to a request that had to wait for the rules.
+  /// Answers a request that has waited for the rules.
   private func vend(
     _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus],
     _ waiting: WaitingRequest, _ responder: Responder
@@ -223,10 +226,10 @@ extension Handlers {
     }
   }
 
-  /// Hands a token out for which the request has waited, if nothing forbids it by now. Otherwise it gives the allowances back, and the
-  /// request is judged again.
+  /// Returns a token for which the request has waited, if nothing forbids it by now. Otherwise it gives the
+  /// allowances back, and the request is evaluated again.
   ///
-  /// - Parameter isLong: Whether it has waited for the token itself.
+  /// - Parameter isLong: Whether the request has waited for the token itself.
   private func hand<Vendor: TokenVendor>(
     _ vending: inout Vending, _ token: Vendor.Token, of vendor: Vendor, _ statuses: [AllowanceStatus],
     _ receipts: [AllowanceReceipt], _ waiting: WaitingRequest, isLong: Bool, _ responder: Responder
@@ -244,7 +247,8 @@ extension Handlers {
     responder.respond(await recorded(response, vending, givingBack: receipts))
   }
 
-  /// Gets a token, in one request upstream for all requests that wait for it. Gives the allowances back if it gets none.
+  /// Gets a token, in one request upstream for all requests that wait for it. Gives the allowances back if it
+  /// gets none.
   private func fetch(
     _ vending: Vending, _ grant: consuming Grant, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus],
     _ waiting: WaitingRequest, _ responder: Responder
@@ -261,7 +265,7 @@ extension Handlers {
     }
   }
 
-  /// Finds out whether a token could be vended, which shows none and takes nothing.
+  /// Checks whether a token could be vended. Returns no token and uses no allowances.
   private func probe(
     _ vending: Vending, _ vendor: some TokenVendor, _ statuses: [AllowanceStatus]
   ) async -> PreparedResponse {
@@ -279,7 +283,7 @@ extension Handlers {
     }
   }
 
-  /// No token came.
+  /// Refuses a request that got no token, and gives the allowances back.
   private func refuse(
     _ vending: inout Vending, _ error: TokenError, givingBack receipts: [AllowanceReceipt]
   ) async -> PreparedResponse {
@@ -314,7 +318,8 @@ extension Handlers {
     return ready.adding(fields)
   }
 
-  /// Writes the record of a probe that is allowed and makes its answer. It returns no token, so none is put down as vended.
+  /// Writes the record of an allowed probe and makes its response. The record names no token, because a probe
+  /// returns none.
   private func answerProbe(_ vending: Vending, _ statuses: [AllowanceStatus]) -> PreparedResponse {
     audit.append(vending.record, since: vending.start, lane: vending.lane)
     var response = AccessForm.probed
@@ -340,7 +345,7 @@ extension Vending: AuditedWork {
 }
 
 extension AccessToken {
-  /// The whole seconds left of its life, never rounded up; nil where they are not known.
+  /// The remaining lifetime in whole seconds, rounded down; nil if it is not known.
   func wholeSecondsLeft(at now: MonotonicTime) -> Int64? {
     remaining(at: now).map { max(0, $0.components.seconds) }
   }

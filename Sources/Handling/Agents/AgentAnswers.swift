@@ -1,4 +1,5 @@
-// Turns the result of a tool into a sentence for the agent to say, and the document that the HTTP endpoint returns.
+// Turns the result of a tool into a sentence for the agent to say, and the document that the HTTP endpoint
+// returns.
 
 import API
 import Callbacks
@@ -10,7 +11,8 @@ import Records
 import Responses
 import Store
 
-/// Answers to one tool call. They never repeat text from a customer, an agent or Talkdesk: a model might obey it.
+/// Answers to one tool call. They never repeat text from a customer, an agent or Talkdesk: a model might obey
+/// it.
 struct AgentAnswers: Sendable {
   let reply: AgentReply
   let tool: Configuration.MCP.Tool

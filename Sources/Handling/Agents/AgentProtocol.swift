@@ -13,7 +13,7 @@ enum AgentProtocol {
   static let modern = "2026-07-28"
   /// The versions that begin with `initialize`, the newest first.
   static let legacy = ["2025-11-25", "2025-06-18", "2025-03-26"]
-  /// Some clients still name it. Its messages about tools are the same.
+  /// A version that some clients still name. Its messages about tools are the same.
   static let oldest = "2024-11-05"
   static let versions = [modern] + legacy
 
@@ -29,7 +29,8 @@ enum AgentProtocol {
   /// The most characters of a message's id.
   static let idLength = 255
 
-  /// A version that is safe to repeat in an answer, where a client must not get its own sentences.
+  /// A client's version if it is safe to repeat in an answer, else `invalid`: a client must not put its own
+  /// sentences there.
   static func shown(_ version: String) -> String {
     let isPlain = version.utf8.allSatisfy {
       (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
@@ -90,7 +91,7 @@ struct AgentFault: Error {
   let message: String
   var data: JSONValue?
 
-  /// The body is no valid message. Both eras have the same status.
+  /// The body is not a valid message. Both eras have the same status.
   static func message(_ code: Int64, _ message: String) -> AgentFault {
     AgentFault(status: .badRequest, code: code, message: message)
   }
@@ -128,7 +129,7 @@ enum AgentMessage {
 
   /// Reads a message.
   ///
-  /// - Parameter tools: Those that may be called.
+  /// - Parameter tools: The tools that may be called.
   init(_ content: [UInt8], _ head: AgentHead, _ tools: AgentTools) {
     var reply = AgentReply(id: .null, isModern: false)
     do throws(AgentFault) {
@@ -182,7 +183,8 @@ enum AgentMessage {
     }
   }
 
-  /// The members and headers that a modern request has, in the order in which the specification's tests expect the errors.
+  /// Checks the members and headers of a modern request, in the order in which the specification's tests
+  /// expect the errors.
   private static func checkModern(
     _ method: String, _ params: JSONValue?, _ head: AgentHead
   ) throws(AgentFault) {
@@ -289,7 +291,8 @@ struct AgentReply: Sendable {
       ], isLasting: true)
   }
 
-  /// - Parameter version: The version that the client offers. If the server does not support it, the answer offers another one.
+  /// - Parameter version: The version that the client offers. If the server does not support it, the answer
+  ///   offers another one.
   fileprivate func initialization(_ version: String) -> Response {
     let known = AgentProtocol.legacy + [AgentProtocol.oldest]
     return result([
@@ -304,8 +307,8 @@ struct AgentReply: Sendable {
     #","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#
     + String(decoding: server.serialized(), as: UTF8.self) + "}"
 
-  /// The result of a tool: a sentence to say, and a document. It has the document twice: some clients pass on only the texts, others
-  /// only `structuredContent`.
+  /// The result of a tool: a sentence to say, and a document. It has the document twice: some clients pass on
+  /// only the texts, others only `structuredContent`.
   ///
   /// - Parameter document: JSON.
   func result(_ sentence: String, _ document: [UInt8], isError: Bool = false) -> Response {

@@ -68,7 +68,8 @@ extension Handlers {
     perform(AgentRequest(client: client, mcp: mcp), request, &exchange)
   }
 
-  /// Refuses every method except POST, as the server has no streams. Answers preflight requests from allowed origins.
+  /// Refuses every method except POST, as the server has no streams. Answers preflight requests from allowed
+  /// origins.
   package func refuseAgentMethod(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     var problem = Problem.methodNotAllowed("POST")
@@ -199,8 +200,8 @@ extension Handlers {
 
   // MARK: Callbacks
 
-  /// Answers an agent's request for a callback, with `pending` if it takes longer than an agent waits. A closed connection cancels
-  /// nothing, since the agent will ask again.
+  /// Answers an agent's request for a callback. If that takes longer than an agent waits, the answer is
+  /// `pending`. A closed connection cancels nothing, since the agent will ask again.
   func answer(
     _ calling: Calling, _ requested: RequestedCallback, _ agent: AgentCall, _ responder: Responder
   ) async {
@@ -211,7 +212,7 @@ extension Handlers {
       func respond(_ first: String) {
         responder.respond(agent.pending(first, !first.hasSameBytes(as: own), intent, at))
       }
-      // A cancelled one has its answer.
+      // If the timer was cancelled, the request already has its answer.
       guard await clock.hasSlept(until: start + AgentCall.patience) else { return }
       if let first = callbacks.inHand.first(of: intent), !first.hasSameBytes(as: own) {
         return respond(first)
@@ -219,7 +220,7 @@ extension Handlers {
       // Another instance may have the record. The store has a short time to find it.
       Task {
         var first = own
-        // Where the store fails, the answer names this request.
+        // If the store fails, the answer names this request.
         do throws(StoreError) {
           let standing = try await callbacks.store.standing(of: intent, at: Instant(clock.unixTime))
           if case .replay(let record) = standing.key { first = record.id.description }
@@ -232,9 +233,11 @@ extension Handlers {
     await work.value
   }
 
-  /// Waits until this request may call the number. If an equal request has saved its callback by then, answers with that one.
+  /// Waits until this request may call the number. If an equal request has saved its callback by then,
+  /// answers with that one.
   ///
-  /// The first of several equal requests to get its turn makes the callback, even if another one claimed the key.
+  /// The first of several equal requests to get its turn makes the callback, even if another one claimed the
+  /// key.
   ///
   /// - Parameter duplicate: Becomes the id of another callback to the number.
   /// - Returns: Nil if this request is to make the callback.

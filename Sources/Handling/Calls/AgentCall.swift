@@ -10,10 +10,12 @@ import Texts
 
 /// An agent's request for a callback.
 package struct AgentCall: Sendable {
-  /// How long an agent waits for the outcome of its request: some of their clients give up after five seconds.
+  /// How long an agent waits for the outcome of its request: some of their clients give up after five
+  /// seconds.
   ///
-  /// Then the agent gets an id, even while the request still waits for rules or in the queue and has no record. If the request ends
-  /// without one, no phone rings for it and the id is not found. A repetition is a new request then: nothing is lost or doubled.
+  /// Then the agent gets an id, even while the request still waits for rules or in the queue and has no
+  /// record. If the request ends without one, no phone rings for it and the id is not found. A repetition is
+  /// a new request then: nothing is lost or doubled.
   static let patience = Duration.milliseconds(4500)
   /// How long the store may take after that to find an equal request's record.
   static let lookup = Duration.milliseconds(300)
@@ -30,10 +32,11 @@ package struct AgentCall: Sendable {
   let mistakes: [Problem.FieldProblem]
   /// The response with the record of an earlier request.
   let repeated: @Sendable (StoredCallback) -> Response
-  /// The response while a request runs: its callback's id, whether an earlier request made it, and what was requested.
+  /// The response while a request runs: its callback's id, whether an earlier request made it, and what was
+  /// requested.
   let pending: @Sendable (String, Bool, CallbackIntent, Instant?) -> Response
 
-  /// The conversation of an owner. With the same id, another owner has another conversation.
+  /// The hash of an owner's conversation. With the same id, another owner's conversation has another hash.
   static func digest(_ conversation: String, callerID: String, subject: String?) -> StoreID {
     // Each text has its length first, so that no two lists make the same bytes.
     let texts = [callerID, subject ?? callerID, conversation]
@@ -46,7 +49,8 @@ package struct AgentCall: Sendable {
       id: Self.digest(conversation, callerID: owner.callerID, subject: owner.subject), repeats: repeats)
   }
 
-  /// The key of a request. It begins with a character that no client can send in an `Idempotency-Key`, and no subject has.
+  /// The key of a request. It begins with a character that no client can send in an `Idempotency-Key`, and no
+  /// subject has.
   ///
   /// - Parameter at: The time of the call; nil for now.
   static func key(in conversation: AgentConversation, _ contact: E164, at: Instant?) -> CallbackIntent.Key {

@@ -31,7 +31,7 @@ extension Handlers {
     }
   }
 
-  /// What can be requested now, and with a span the slots that begin in it.
+  /// The response with opening hours and allowances, and with a span also the slots that begin in it.
   func availability(
     _ visit: Visit, app name: Request.QueryItem, in span: () throws(Problem) -> SlotSpan?
   ) async throws(Problem) -> Response {
@@ -94,7 +94,7 @@ extension Handlers {
   }
 }
 
-/// The span whose slots are asked for. Its end is not in it.
+/// The span whose slots are requested, without its end.
 struct SlotSpan {
   let from: Instant
   let to: Instant
@@ -122,7 +122,7 @@ struct SlotSpan {
     guard ends[0] < ends[1] else { throw Self.problem("Give a from that is before to.") }
   }
 
-  /// Something is wrong with both.
+  /// The problem of a mistake that concerns both `from` and `to`.
   static func problem(_ description: String) -> Problem {
     .invalid(["from", "to"].map { .init(name: $0, description: description) })
   }

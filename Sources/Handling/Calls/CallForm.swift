@@ -1,4 +1,4 @@
-// How another interface asks for a callback, and reads what came of it.
+// What another API supplies to request a callback, and to write the response.
 
 package import API
 package import Callbacks
@@ -7,16 +7,16 @@ package import HTTP
 package import Notices
 package import Store
 
-/// The form of another interface's requests for callbacks.
+/// The form of another API's requests for callbacks.
 package struct CallForm: Sendable {
   /// Why content is refused.
   package typealias Refusal = Problem
 
-  /// The device that a request names for the notices of its callback.
+  /// The device that a request names for the push notifications of its callback.
   package enum Device: Sendable {
     case none
     case token(DeviceAddress)
-    /// One that this server does not know. Nothing is sent to it.
+    /// A device with an unknown system or an invalid address. Nothing is sent to it.
     case unusable
   }
 
@@ -26,9 +26,9 @@ package struct CallForm: Sendable {
     /// The time of an appointment.
     package let at: Instant?
     package let createdAt: Instant
-    /// The record that an earlier request with the same key made; nil where this request made one.
+    /// The record that an earlier request with the same key made; nil if this request made one.
     package let earlier: StoredCallback?
-    /// What the client asked for.
+    /// The content that the client sent.
     package let request: CallbackRequest
   }
 
@@ -36,13 +36,13 @@ package struct CallForm: Sendable {
   package let responses: ResponseForm
   /// The app of the request.
   package let app: Request.QueryItem
-  /// The request's content as one of this server's own, and its device.
+  /// Converts the request's content to this server's own form, and reads its device.
   package let content: @Sendable (borrowing Request) throws(Refusal) -> (content: [UInt8], device: Device)
-  /// The name of the record to be in that interface; nil where it has no names of its own.
+  /// The name that the record will have in that API; nil if the API has no names of its own.
   package let alias: @Sendable (CallbackIntent) -> CallbackAlias?
-  /// The response to a success; nil where that interface does not know the record of an earlier request.
+  /// The response to a success; nil if the record of an earlier request does not belong to that API.
   package let success: @Sendable (Created) -> Response?
-  /// What an AI agent's request is the same by; nil for clients with an `Idempotency-Key`.
+  /// How an AI agent's request is recognized as a repetition; nil for clients with an `Idempotency-Key`.
   package let agent: AgentCall?
 
   package init(
@@ -59,7 +59,7 @@ package struct CallForm: Sendable {
     self.agent = agent
   }
 
-  /// A request's content as one of this server's own, and its device; or why it is refused.
+  /// The content in this server's own form and the device, or the problem with them.
   func read(_ request: borrowing Request) -> Result<(content: [UInt8], device: Device), Problem> {
     do throws(Problem) { return .success(try content(request)) } catch { return .failure(error) }
   }

@@ -1,4 +1,4 @@
-// Judges the time that a client names for a call: now, a time that can be booked, or neither.
+// Checks the time that a client names for a call: now, a time that can be booked, or neither.
 
 import API
 import Configuration
@@ -9,7 +9,7 @@ import Serving
 import Store
 
 extension Instant {
-  /// How far back a client's clock may be for its time to mean now.
+  /// How many seconds a time may be in the past and still mean now, because a client's clock may be slow.
   private static let nowSpan: Int64 = 60
 
   /// Whether a call at this time means a call at once.
@@ -17,7 +17,7 @@ extension Instant {
     seconds <= now.seconds && seconds >= now.seconds.subtractingClamped(Self.nowSpan)
   }
 
-  /// In whole seconds, not before this point.
+  /// This time, rounded up to a whole second.
   fileprivate var roundedUp: Instant { nanoseconds > 0 ? Instant(seconds: seconds.addingClamped(1)) : self }
 }
 
@@ -61,7 +61,7 @@ extension Generation {
 struct AppointmentTime: Sendable {
   /// The most alternatives in a response.
   private static let mostAlternatives = 10
-  /// How many slots are looked at to find them.
+  /// The most slots to search for alternatives.
   private static let mostSlots = 10_000
 
   let at: Instant
@@ -88,7 +88,7 @@ struct AppointmentTime: Sendable {
   func booking(_ intent: CallbackIntent, content: [UInt8], isTrial: Bool = false) -> Booking {
     var booked = intent
     booked.deadline = at.advanced(by: terms.late + timeout)
-    // With no places nothing is booked, and the store reports other conflicts.
+    // A trial has no places, so the store books nothing but reports other conflicts.
     var booking = Booking(
       intent: booked, at: at, slot: slot, content: content,
       limits: .init(perSlot: isTrial ? 0 : terms.perSlot, perNumber: terms.perNumber))
@@ -123,7 +123,7 @@ struct AppointmentTime: Sendable {
 }
 
 extension Configuration.Appointments {
-  /// When the customer is asked before an appointment; nil where that time has passed, and without questions.
+  /// When the customer is asked before an appointment; nil if that time has passed, and without questions.
   func confirmTime(of at: Instant, now: Instant) -> Instant? {
     guard let confirm else { return nil }
     let time = at.advanced(by: .zero - confirm.before)

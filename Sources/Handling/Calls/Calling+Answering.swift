@@ -20,7 +20,7 @@ extension Handlers {
     calling.record.cache = result.cache
     calling.record.upstreamStatus = result.upstreamStatus
     let id = order.intent.id
-    // A client that may have gone reads nothing, so a notice tells it.
+    // If the client may have left, a push notification tells it the outcome instead.
     if order.intent.notifies != nil, !pending.responder.mayClientHaveLeft {
       callbacks.store.told(id)
       calling.generation.told(id)
@@ -47,7 +47,8 @@ extension Handlers {
     }
   }
 
-  /// Refuses a request for which an allowance was exhausted when its record was to be saved: others were faster.
+  /// Refuses a request for which an allowance was exhausted when its record was to be saved: others were
+  /// faster.
   func refuseExhausted(_ calling: inout Calling, _ intent: CallbackIntent) -> PreparedResponse {
     guard let charges = intent.charges, let (denial, verdicts) = charges.refusal else {
       preconditionFailure("an exhausted allowance without its denial")
@@ -64,13 +65,13 @@ extension Handlers {
 
   /// Answers as the first request with the key was answered.
   func replay(_ calling: inout Calling, _ record: StoredCallback) -> PreparedResponse {
-    // The response to a booking shows the booking, and not its end.
+    // The response to a booking shows the booking and not its end, which a push notification still tells.
     if record.at == nil, let responder = calling.responder { calling.generation.told(record, by: responder) }
     calling.record.callback = record.id.description
     calling.record.isReplay = true
     if let agent = calling.call?.agent { return answer(&calling, agent.repeated(record), []) }
     let code = calling.generation.verificationCode(of: record, at: Instant(clock.unixTime), log)
-    // A booking was answered when it was kept, whatever came of the call.
+    // A repeated booking gets its first response again, even if the call failed later.
     if record.at == nil, var problem = Problem(repeating: record) {
       if problem.code == .outcomeUnknown { problem.verificationCode = code }
       return refuse(calling, problem)
@@ -98,7 +99,7 @@ extension Handlers {
 }
 
 extension Calling {
-  /// The response to a success in the form of another interface; nil for this server's own.
+  /// The response to a success in the form of another API; nil for this server's own API.
   func created(
     _ id: CallbackID, at: Instant?, _ createdAt: Instant, earlier: StoredCallback? = nil
   ) -> Response? {

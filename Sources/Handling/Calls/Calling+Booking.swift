@@ -1,4 +1,5 @@
-// Books a callback for a later time: rules, allowances, the sealed content, and the store's word on slot and number.
+// Books a callback for a later time: rules, allowances, the sealed content, and the store's checks of slot
+// and number.
 
 import API
 import Appointments
@@ -17,14 +18,15 @@ import Serving
 import Store
 
 extension Handlers {
-  /// Asks the rules, and saves the appointment if nothing forbids it, with what it takes from allowances.
+  /// Evaluates the rules, and saves the appointment with the allowances that it uses, if nothing forbids it.
   func book(
     _ calling: inout Calling, _ requested: RequestedCallback, for at: Instant, _ hold: inout Hold
   ) async -> Verdict {
     if !calling.isValidation {
-      // The second of two taps is the duplicate of the first, though the first may have used up a quota.
+      // If a customer taps twice, the second request is a duplicate of the first, even if the first one used
+      // up a quota. So wait for the first.
       switch await hold.takeNumber(deadline: requested.deadline) {
-      // A callback at once to the number is no duplicate of an appointment.
+      // An appointment is not a duplicate of an immediate callback to the number.
       case .free, .taken: break
       case .late: return .answer(refuse(calling, Problem(.noTurn(.late))))
       case .full:
@@ -57,7 +59,7 @@ extension Handlers {
     switch ruling.concluded() {
     case .refused(let denial):
       guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
-      // Duplicates and full slots come before the allowances.
+      // Duplicates and full slots are reported before exhausted allowances.
       if denial.isOfAllowance, let obstacle = await obstacle(&calling, requested, time) {
         return .answer(obstacle)
       }
@@ -105,7 +107,8 @@ extension Handlers {
     return .booked(answer(&calling, created, charges?.statuses ?? []))
   }
 
-  /// The content of the appointment without what it takes from allowances, and the verification code in it.
+  /// The content of the appointment, still without the receipts of its allowances, and the verification code
+  /// in it.
   private func content(
     _ requested: RequestedCallback, _ intent: inout CallbackIntent, _ facts: Facts, _ calling: Calling
   ) async throws(Problem) -> (AppointmentContent, code: String?) {
@@ -116,7 +119,7 @@ extension Handlers {
     return (content, code)
   }
 
-  /// The booking, whose content is sealed with what the store takes from allowances.
+  /// The booking. Its content is sealed with the receipts of the allowances, once the store has taken them.
   private func booking(
     _ intent: CallbackIntent, _ content: AppointmentContent, _ time: AppointmentTime
   ) -> Booking {
@@ -133,7 +136,8 @@ extension Handlers {
     return booking
   }
 
-  /// The conflict of a booking besides the rules; nil for none. Saves nothing.
+  /// The response to a conflict in the store, such as a duplicate or a full slot; nil for none. Saves
+  /// nothing.
   private func obstacle(
     _ calling: inout Calling, _ requested: RequestedCallback, _ time: AppointmentTime
   ) async -> PreparedResponse? {
@@ -168,16 +172,16 @@ extension Handlers {
     }
   }
 
-  /// The problem of a denial. Another interface names times that can be booked where it is closed.
+  /// The problem of a denial. If the denial is `closed`, another API gets times that can be booked.
   func problem(_ denial: Denial, _ time: AppointmentTime?, _ calling: Calling) async -> Problem {
     var problem = Problem(denial)
     guard calling.client.form != nil, denial.code == .closed, let time else { return problem }
-    // Where the store fails, the response does without.
+    // If the store fails, the response has no alternatives.
     do throws(StoreError) { problem.alternatives = try await time.alternatives(store) } catch {}
     return problem
   }
 
-  /// The problem of a second appointment. Another interface tells the time of the first.
+  /// The problem of a second appointment. Another API gets the time of the first.
   func alreadyBooked(_ first: CallbackID, _ client: ClientRequest) async -> Problem {
     var problem = Problem.alreadyBooked(first)
     guard client.form != nil else { return problem }
@@ -202,7 +206,7 @@ extension Handlers {
 }
 
 extension Denial {
-  /// Whether an allowance is the reason: allowances are asked last.
+  /// Whether an allowance is the reason: allowances are evaluated last.
   fileprivate var isOfAllowance: Bool {
     switch code {
     case .rateLimited, .quotaExhausted, .storeUnavailable: true

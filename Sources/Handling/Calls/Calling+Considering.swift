@@ -16,7 +16,8 @@ import Responses
 import Serving
 import Store
 
-/// An allowed callback request that waits for Talkdesk's response. A class, so that each waiting request is stored once.
+/// An allowed callback request that waits for Talkdesk's response. A class, so that each waiting request is
+/// stored once.
 final class PendingResponse: Sendable {
   let calling: Calling
   let order: CallbackOrder
@@ -38,15 +39,15 @@ extension Handlers {
   /// The result of a valid request.
   enum Verdict {
     case answer(PreparedResponse)
-    /// It is permitted: the order and its verification code.
+    /// The order of a permitted callback, and its verification code.
     case make(CallbackOrder, String?)
-    /// It is booked for a later time.
+    /// The response to a booking for a later time.
     case booked(PreparedResponse)
-    /// The store did not confirm its booking, so it may be booked.
+    /// The response to a booking that the store did not confirm, but may have saved.
     case mayBeBooked(PreparedResponse)
   }
 
-  /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
+  /// Answers a valid request: key, rules, dedupe, allowances, and then Talkdesk.
   func answer(_ calling: Calling, _ requested: RequestedCallback, _ responder: Responder) async {
     var calling = calling
     calling.responder = responder
@@ -76,7 +77,8 @@ extension Handlers {
     callbacks.inHand.leave()
   }
 
-  /// Claims the key, reads the saved state of key and number, and waits for another request that is about to call the number.
+  /// Claims the key, reads the saved state of key and number, and waits for another request that is about to
+  /// call the number.
   private func consider(
     _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) async -> Verdict {
@@ -102,12 +104,12 @@ extension Handlers {
         case .replay(let record)
         where calling.isValidation && (record.status == .accepted || record.at != nil):
           calling.record.isReplay = true
-          // The request would be a success, and nothing was done for this one.
+          // Without `?validate`, the request would repeat a success. A validation does nothing.
           return .answer(answer(&calling, CallbackDocument.valid, []))
         case .replay(let record): return .answer(replay(&calling, record))
         }
       }
-      // Before a token is requested. The store would refuse the record.
+      // Check before requesting a token: if the clock is wrong, the record cannot be saved.
       try callbacks.store.checkClock()
     } catch {
       callbacks.log.storeFailed(error, doing: "standing", calling.context)
@@ -121,7 +123,7 @@ extension Handlers {
       return .answer(response)
     }
     switch claim {
-    // An agent's first request made no callback.
+    // `follow` has found no callback of an equal request, so this one makes it.
     case _ where agent != nil: break
     case .inProgress: return .answer(refuse(calling, Problem(.inProgress)))
     case .mismatch: return .answer(refuse(calling, Problem(.mismatch)))
@@ -152,11 +154,12 @@ extension Handlers {
     return await judge(&calling, requested, duplicate, &hold)
   }
 
-  /// The state of the key in this process. Claims the key if it is free; a validation only looks.
+  /// The state of the key in this process. Claims the key if it is free, unless this is a validation.
   private func claim(
     _ calling: Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) -> CallbacksInHand.Claim {
-    // Equal requests of an agent name the first one.
+    // For an agent, the fingerprint is the callback's id, so that equal requests find the id of the first
+    // one.
     let fingerprint =
       calling.call?.agent == nil ? requested.request.fingerprint : requested.intent.id.description
     guard calling.isValidation else { return hold.claimKey(fingerprint: fingerprint) }
@@ -164,11 +167,12 @@ extension Handlers {
     return callbacks.inHand.look(key, fingerprint: fingerprint)
   }
 
-  /// Asks the rules. The allowances are taken with the record.
+  /// Evaluates the rules. The allowances are taken with the record.
   private func judge(
     _ calling: inout Calling, _ requested: RequestedCallback, _ duplicate: CallbackID?, _ hold: inout Hold
   ) async -> Verdict {
-    // The checks after the rules come before the allowances here, so that no allowance is taken for nothing.
+    // The checks that usually come after the rules come before the allowances here, so that a refused request
+    // uses no allowance.
     let content = calling.isValidation ? [] : requested.request.content
     let noTurn =
       calling.isValidation || duplicate != nil
@@ -177,7 +181,8 @@ extension Handlers {
         CallbackQueue.Party(requested.intent), deadline: requested.deadline, bytes: content.count)
     let takes = !calling.isValidation && noTurn == nil
     let decider = calling.generation.decider
-    // The store and a request for the same number may have been waited for: rules judge by the clock of now.
+    // The request may have waited for the store, or for another request to the number, so the rules use the
+    // current time.
     var facts = requested.facts
     facts.instant = Instant(clock.unixTime)
     let prover = calling.generation.prover(requested.request, clock: clock)

@@ -1,4 +1,4 @@
-// Callbacks of installations: their verification code, and their end when the installation is revoked.
+// The verification codes of installations' callbacks.
 
 import API
 import Callers
@@ -13,7 +13,7 @@ import Serving
 import Store
 
 extension Handlers {
-  /// The next code of an installation, and the same sealed for the callback's record.
+  /// The next code of an installation, and the same code sealed for the callback's record.
   func verificationCode(
     of installation: Installation, _ service: InstallationService, _ intent: CallbackIntent,
     _ context: RequestContext

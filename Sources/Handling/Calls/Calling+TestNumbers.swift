@@ -1,4 +1,4 @@
-// Refuses the sandbox's test numbers: with times from now, and with a record where the refusal names one.
+// Refuses the sandbox's test numbers, with times relative to now, and with a record if the refusal names one.
 
 import API
 import Callbacks
@@ -12,7 +12,8 @@ import Serving
 import Store
 
 extension Handlers {
-  /// The refusal of a callback to one of the sandbox's test numbers; nil for all others, and outside of the sandbox.
+  /// The refusal of a callback to one of the sandbox's test numbers; nil for all other numbers, and outside
+  /// the sandbox.
   func testRefusal(of requested: RequestedCallback, _ calling: Calling) async -> Problem? {
     guard calling.generation.configuration.purpose == .sandbox,
       var problem = TestNumbers.problem(requested.intent.contact)
@@ -27,7 +28,7 @@ extension Handlers {
       if calling.client.form != nil,
         let time = AppointmentTime(calling.at ?? now, calling.generation, requested.facts)
       {
-        // Where the store fails, the response does without.
+        // If the store fails, the response has no alternatives.
         do throws(StoreError) { problem.alternatives = try await time.alternatives(store) } catch {}
       }
     case .slotFull:
@@ -45,14 +46,15 @@ extension Handlers {
     return problem
   }
 
-  /// The first time that can be booked after another, or that time where the server takes no appointments.
+  /// The first time after another that can be booked; the other time itself if there is none.
   private func opening(after time: Instant, _ generation: Generation, _ facts: Facts) -> Instant {
     let times = generation.bookableTimes(callerID: facts.callerID, appID: facts.appID, at: facts.instant)
     return times?.next(after: time, most: 1).first.map { Instant(seconds: $0.start) }
       ?? Instant(seconds: time.seconds)
   }
 
-  /// The record that makes a callback a duplicate. Without one, a callback is recorded as accepted, and none is made.
+  /// The record that makes a callback a duplicate. If there is none, saves an accepted one without making a
+  /// call.
   private func firstCallback(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackID
   {
     let first = CallbackIntent(

@@ -1,4 +1,5 @@
-// `POST /calls/callback`: authenticates the caller, checks the kill switch, app and body, and starts the callback.
+// `POST /calls/callback`: authenticates the caller, checks the kill switch, app and body, and starts the
+// callback.
 
 import API
 import Callbacks
@@ -19,17 +20,17 @@ import Serving
 import Store
 import Talkdesk
 
-/// One request for a callback on its way, with everything that its response needs.
+/// A request for a callback, from its start to its response.
 struct Calling: Sendable {
   let client: ClientRequest
   /// Whether the request has `?validate`.
   let isValidation: Bool
-  /// The time that it names for the call, to the second.
+  /// The time that the request names for the call, to the second.
   var at: Instant?
   var record: AuditRecord
-  /// The form of another interface; nil for this server's own.
+  /// The form of another API; nil for this server's own API.
   var call: CallForm?
-  /// What was asked for, for that form.
+  /// The checked content, for that form.
   var asked: CallbackRequest?
   /// The device that the request names.
   var device = CallForm.Device.none
@@ -44,7 +45,7 @@ struct RequestedCallback: Sendable {
   let request: CallbackRequest
   let key: IdempotencyKey?
   let caller: Caller
-  /// Whether it carries a verification code if an installation asks.
+  /// Whether the callback of an installation carries a verification code.
   let carriesCode: Bool
   var facts: Facts
   let intent: CallbackIntent
@@ -65,7 +66,7 @@ extension Calling: AuditedWork {
 extension Handlers {
   /// Answers a request for a callback. All steps without a wait run on the loop.
   ///
-  /// - Parameter form: The form of another interface; nil for this server's own.
+  /// - Parameter form: The form of another API; nil for this server's own API.
   package func call(
     _ request: borrowing Request, _ exchange: inout Exchange, as form: CallForm? = nil
   ) {
@@ -80,7 +81,7 @@ extension Handlers {
 
   // MARK: On the loop
 
-  /// Authenticates a request, asks kill switch and app, and checks its content.
+  /// Authenticates a request, checks kill switch and app, and checks its content.
   fileprivate func read(
     _ request: borrowing Request, _ calling: inout Calling, _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
@@ -94,7 +95,7 @@ extension Handlers {
     }
   }
 
-  /// Asks kill switch and app about the request of a known caller, and checks its content.
+  /// Checks kill switch and app for the request of a known caller, and checks its content.
   func read(
     _ request: borrowing Request, _ calling: inout Calling, of caller: Caller,
     _ circumstances: Authenticator.Circumstances
@@ -135,7 +136,7 @@ extension Handlers {
       }
       let (asked, key): (CallbackRequest, IdempotencyKey?)
       if let agent, let read {
-        // It has a key of its own, whatever its client sends.
+        // An agent's request gets its own key, so an `Idempotency-Key` of its client does not count.
         (asked, key) = (try reading(try read.get().content), nil)
         guard agent.mistakes.isEmpty else { throw .invalid([]) }
       } else {
@@ -191,7 +192,8 @@ extension Handlers {
       intent: intent, deadline: calling.start + terms.timeout)
   }
 
-  /// Has the notices go to the device that the request names, or else to the caller's installation.
+  /// Sets who gets the push notifications: the device that the request names, or else the caller's
+  /// installation.
   private func notify(_ caller: Caller, of intent: inout CallbackIntent, _ calling: Calling) {
     switch calling.device {
     case .none:

@@ -17,10 +17,11 @@ import Serving
 import Store
 
 extension Handlers {
-  /// The time by which appointments are due.
+  /// The current time by the clock that decides when appointments are due.
   private var dueClock: Instant { Instant(seconds: callbacks.scheduler.unixTime.seconds) }
 
-  /// The content of the appointment. One that has ended or is being called meanwhile has spent its notice.
+  /// The content of the appointment. If the appointment has ended or is being called meanwhile, its
+  /// notification is no longer valid.
   private func content(
     of subject: DialogSubject, _ visit: DialogVisit
   ) async throws(Problem) -> AppointmentContent {
@@ -33,7 +34,8 @@ extension Handlers {
 
   // MARK: Now
 
-  /// Spends the notice. The appointment becomes due now if a call now is allowed; otherwise its time stays.
+  /// Uses up the notification. The appointment becomes due now if a call now is allowed; otherwise its time
+  /// stays.
   func connect(_ visit: inout DialogVisit, _ subject: DialogSubject) async throws(Problem) {
     let content = try await content(of: subject, visit)
     let now = dueClock
@@ -55,7 +57,7 @@ extension Handlers {
 
   // MARK: Later
 
-  /// Puts the appointment off.
+  /// Moves the appointment to a later time, as the customer chose.
   func putOff(_ visit: inout DialogVisit, _ subject: DialogSubject) async throws(Problem) {
     guard let confirm = visit.generation.appointments?.confirm, let time = snoozed(subject, confirm)
     else { throw .tooLate(subject.record) }
@@ -70,7 +72,7 @@ extension Handlers {
       snoozes: confirm.snoozes, visit)
   }
 
-  /// By how much the customer may put the appointment off; nil if not.
+  /// How far the customer may put the appointment off; nil if not at all.
   func snooze(_ subject: DialogSubject, _ visit: DialogVisit) async throws(Problem) -> Duration? {
     guard let confirm = visit.generation.appointments?.confirm, let time = snoozed(subject, confirm) else {
       return nil
@@ -97,7 +99,7 @@ extension Handlers {
       deadline: visit.start + visit.generation.configuration.callbacks.timeout)
   }
 
-  /// The parts of a configuration that say what becomes of an appointment.
+  /// The parts of a configuration that decide about an appointment.
   func setting(_ generation: Generation) -> AppointmentSetting {
     AppointmentSetting(
       configuration: generation.configuration, decider: generation.decider,
@@ -125,7 +127,7 @@ extension Handlers {
     case .rescheduled(let record):
       appointments.watch.changed(record)
       keeper?.wake(at: at)
-    // Another answer to the same notice was faster.
+    // Another answer to the same notification was faster.
     case .tooLate(let record) where record.notices?.serial ?? 0 != subject.serial: throw .noNotice
     case .tooLate(let record): throw record.status == .scheduled ? .tooLate(record) : .noNotice
     case .missing: throw .noNotice
@@ -141,12 +143,12 @@ extension Handlers {
         subject.record, answering: subject.record.notices == nil ? nil : subject.serial, visit.generation,
         visit.context, visit.responder)
     } catch {
-      // The call began meanwhile or another answer was faster, which spends the notice.
+      // The call began meanwhile or another answer was faster, so the notification is no longer valid.
       throw error.code == .tooLate ? .noNotice : error
     }
   }
 
-  /// Cancels the appointment, and names the number that the customer calls.
+  /// Cancels the appointment, and returns the number that the customer calls.
   func dial(_ visit: DialogVisit, _ subject: DialogSubject) async throws(Problem) -> Dialog {
     let content = try await content(of: subject, visit)
     guard let number = content.talkdeskNumber else { throw .unreadable }

@@ -1,4 +1,5 @@
-// Answers the dialogs before an appointment: `POST /genesys/1/service/{id}/{action}`, with the id of a notice for a credential.
+// Answers the dialogs before an appointment: `POST /genesys/1/service/{id}/{action}`, with the id of a
+// notification as the credential.
 
 import API
 import Appointments
@@ -23,13 +24,13 @@ import Texts
 struct DialogVisit: ForClient {
   let client: ClientRequest
   let push: TokenPush
-  /// Nil where the action changes nothing, and so has no audit line.
+  /// Nil if the action changes nothing, and so has no audit line.
   var line: AuditRecord?
   /// Gets the response.
   let responder: Responder
 }
 
-/// An appointment that its notice asks about.
+/// An appointment about which a notification asks.
 struct DialogSubject: Sendable {
   let id: NoticeID
   let serial: Int
@@ -40,7 +41,7 @@ struct DialogSubject: Sendable {
 extension Handlers {
   private static let empty = Response(status: .noContent, fields: ["Cache-Control": "no-store"])
 
-  /// Answers an action with the id of a notice.
+  /// Answers a dialog action with the id of a notification.
   package func answerDialog(
     _ id: String, _ action: String, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
@@ -54,7 +55,7 @@ extension Handlers {
     }
     let asked = DialogAction(rawValue: action)
     let line = asked?.audited.map(client.record)
-    // A link on a page of another site would do, as a browser follows it by GET.
+    // A browser follows a link by GET, so a page of another site could trigger the action.
     if line != nil, request.namesForeignOrigin, !generation.crossOrigin.lists(request) {
       return exchange.respond(refuse(client, line, .foreignPage))
     }
@@ -94,7 +95,7 @@ extension Handlers {
         guard !informs else { return Self.empty }
         return try await answer(&visit, id, action, of: record)
       }
-      // A claim is no appointment: its app claims the token elsewhere.
+      // The id belongs to a claim and not to an appointment: the app redeems it at another endpoint.
       guard try await visit.push.book.isKnown(id) else { throw await unknown(visit) }
       guard !isPosition else { return Self.position }
       guard informs else { throw .noNotice }
@@ -122,14 +123,14 @@ extension Handlers {
 
   // MARK: GMS
 
-  /// What clients of GMS ask for while they wait.
+  /// The action by which clients of GMS ask for their position while they wait.
   private static let queuePosition = "check-queue-position"
-  /// Talkdesk tells no queue.
+  /// Talkdesk does not report positions in a queue.
   private static let position = CallbackDocument.response([
     "_position": "0", "_eta": "0", "_total_waiting": "0", "_agent_ready_threshold_passed": "false",
   ])
 
-  /// What a client of GMS shows where other apps get no content.
+  /// The text that a client of GMS shows. Other apps get no content instead.
   private static func text(_ action: String, _ generation: Generation) -> String {
     let texts = generation.configuration.notices?.texts
     switch Notice.Action(rawValue: action) {
@@ -143,7 +144,7 @@ extension Handlers {
     }
   }
 
-  /// The callback that a client of another interface knows by this id.
+  /// The callback that a client of another API knows by this id.
   private func aliased(_ id: NoticeID) async throws(Problem) -> StoredCallback? {
     do throws(StoreError) {
       return try await store.callbacks(.name(id.digest)).first
@@ -152,7 +153,8 @@ extension Handlers {
     }
   }
 
-  /// Answers an action with the id that the callback got at its creation. It is good until the callback ends.
+  /// Answers an action with the id that the callback got at its creation. The id is valid until the callback
+  /// ends.
   private func answer(
     _ visit: inout DialogVisit, _ id: NoticeID, _ action: DialogAction?, of record: StoredCallback
   ) async throws(Problem) -> Response {
@@ -164,7 +166,7 @@ extension Handlers {
       DialogSubject(id: id, serial: record.notices?.serial ?? 0, record: record, at: at))
   }
 
-  /// Counts an id that is not known, for its address.
+  /// Counts an unknown id against the client's address.
   private func unknown(_ visit: DialogVisit) async -> Problem {
     do throws(Problem) {
       try await visit.push.book.countUnknown(from: visit.address)
@@ -211,7 +213,7 @@ extension Handlers {
 }
 
 extension DialogAction {
-  /// The action in the audit line; nil where nothing changes.
+  /// The action in the audit line; nil if nothing changes.
   fileprivate var audited: AuditedAction? {
     switch self {
     case .menu, .menuWithCode, .waitForAgent: nil
@@ -223,6 +225,7 @@ extension DialogAction {
 }
 
 extension Problem {
-  /// An id that never was, that a dialog has spent, or that its appointment has outlived, and an action that is none.
+  /// The problem of an unknown id, a notification that was already answered or whose appointment has ended,
+  /// or an unknown action.
   static var noNotice: Problem { Problem(.notFound, "This dialog is unknown or has ended.") }
 }

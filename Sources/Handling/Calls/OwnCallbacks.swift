@@ -1,4 +1,5 @@
-// The endpoints for a caller's own callbacks: reads one, waits for a change, lists appointments, and moves or cancels one.
+// The endpoints for a caller's own callbacks: reads one, waits for a change, lists appointments, and moves or
+// cancels one.
 
 package import API
 package import Appointments
@@ -29,7 +30,8 @@ extension Handlers {
 
   // MARK: Reading
 
-  /// `GET /callbacks/{id}`: the record, for the caller that asked for it and, where users share a caller, for the user.
+  /// `GET /callbacks/{id}`: the record, for the caller that requested it and, if users share a caller, for
+  /// the user.
   package func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
       let wait = try Self.wait(visit.request.queryItem("wait"))
@@ -41,11 +43,11 @@ extension Handlers {
     }
   }
 
-  /// How often a request that waits asks whether its installation is still one.
+  /// How often a waiting request checks that its installation is still valid.
   private static let holdInterval = Duration.milliseconds(500)
 
-  /// Waits for a change of a record. The wait ends early if its client has finished writing, since it may have closed its connection, or if
-  /// its caller is no installation any more.
+  /// Waits for a change of a record. The wait ends early if the client has finished writing, since it may
+  /// have closed its connection, or if the caller's installation is no longer valid.
   private func change(
     of record: StoredCallback, within span: Duration, _ visit: Visit
   ) async throws(Problem) -> StoredCallback {
@@ -66,7 +68,7 @@ extension Handlers {
         if let installation, let directory {
           group.addTask {
             while await clock.hasSlept(until: clock.now + Self.holdInterval) {
-              // While the store fails, the caller waits on.
+              // If the store fails, the request keeps waiting.
               do throws(StoreError) {
                 guard try await directory.holds(installation) else { return nil }
               } catch {}
@@ -75,7 +77,7 @@ extension Handlers {
           }
         }
         defer { group.cancelAll() }
-        // The end of the client ends both: then the record counts.
+        // If the client leaves, both tasks end. Then the watch returns the record.
         for await result in group where result != nil || !Task.isCancelled { return result }
         return nil
       }
@@ -87,7 +89,7 @@ extension Handlers {
       waiting.cancel()
     }
     if let installation, let directory {
-      // The wait was longer than what is known of the caller.
+      // The wait may have been longer than the installation's record is cached.
       let holds: Bool
       do throws(StoreError) { holds = try await directory.holdsNow(installation) } catch { throw .noRecords }
       guard holds else { throw .ended }
@@ -157,7 +159,7 @@ extension Handlers {
 
   // MARK: Moving
 
-  /// `PATCH /callbacks/{id}`: gives an appointment another time, judged as a booking would be.
+  /// `PATCH /callbacks/{id}`: moves an appointment to another time, with the checks of a booking.
   package func moveCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     let check: HeadCheck = { request, caller, generation, line throws(Problem) in
       // Only the store knows the app of the appointment. A stop of that app is checked later.
@@ -176,7 +178,7 @@ extension Handlers {
     }
   }
 
-  /// How often another change of the content may be faster.
+  /// How often a change is repeated because another request changed the content first.
   private static let mostRewrites = 20
 
   /// Changes an appointment, unless app, rules or store forbid it.
@@ -219,7 +221,7 @@ extension Handlers {
     throw .changedByOthers
   }
 
-  /// Asks the rules, and has the store move the appointment.
+  /// Evaluates the rules, and has the store move the appointment.
   private func move(
     _ record: StoredCallback, to at: Instant, _ change: AppointmentChange, _ facts: Facts, _ visit: Visit,
     _ line: inout AuditRecord?
@@ -238,7 +240,7 @@ extension Handlers {
       logRefusal(denial, of: facts, by: decider.policy, visit.context)
       var problem = Problem(denial)
       if line?.via != nil, denial.code == .closed, let time = AppointmentTime(at, visit.generation, facts) {
-        // Where the store fails, the response does without.
+        // If the store fails, the response has no alternatives.
         do throws(StoreError) { problem.alternatives = try await time.alternatives(store) } catch {}
       }
       throw problem
@@ -275,7 +277,7 @@ extension Handlers {
     if let objection { throw Problem(.denied, "No longer allowed: \(objection).") }
   }
 
-  /// Changes the content of an appointment, and leaves its time.
+  /// Changes the content of an appointment, but not its time.
   private func rewrite(
     _ record: StoredCallback, _ change: AppointmentChange, _ visit: Visit
   ) async throws(Problem) -> StoredCallback {
@@ -293,7 +295,7 @@ extension Handlers {
     throw .changedByOthers
   }
 
-  /// The changed content of an appointment, sealed; nil where the change leaves it.
+  /// The changed content of an appointment, sealed; nil if the change leaves it.
   private func rewritten(
     _ content: AppointmentContent, _ change: AppointmentChange, _ id: CallbackID
   ) throws(Problem) -> [UInt8]? {
@@ -308,7 +310,7 @@ extension Handlers {
     }
   }
 
-  /// The content of an appointment, opened and as it is sealed.
+  /// The content of an appointment, opened and sealed.
   package func content(
     of record: StoredCallback, _ context: RequestContext
   ) async throws(Problem) -> (AppointmentContent, sealed: [UInt8]) {
@@ -351,9 +353,11 @@ extension Handlers {
     }
   }
 
-  /// Ends an appointment as `cancelled`, and returns its record. One that is cancelled already stays so.
+  /// Ends an appointment as `cancelled`, and returns its record. If it is cancelled already, a request gets
+  /// the same record.
   ///
-  /// - Parameter serial: The serial number of the notice that asked for an answer, of which one counts; nil for a request.
+  /// - Parameter serial: The serial number of the notification that this answers, since only one answer
+  ///   counts; nil for a request.
   package func cancel(
     _ record: StoredCallback, answering serial: Int? = nil, _ generation: Generation,
     _ context: RequestContext, _ responder: Responder
@@ -392,14 +396,14 @@ extension Handlers {
     }
   }
 
-  /// Wakes the requests that wait for the record.
+  /// Wakes the requests that wait for the record, and reports the end to brakes and metrics.
   private func cancelled(_ record: StoredCallback, _ receipts: [AllowanceReceipt]) {
     appointments.watch.changed(record)
     callbacks.ended(record.status, returning: receipts)
   }
 
-  /// Finds out beside the response whether a cancellation in doubt was made, and completes it if so. If not, the appointment stays: its
-  /// owner was told to try again, and may have moved it since.
+  /// Finds out in the background whether a cancellation in doubt was made, and completes it if so. If not,
+  /// the appointment stays: its owner was told to try again, and may have moved it since.
   private func findOut(
     _ id: CallbackID, _ ending: AppointmentEnding, _ receipts: [AllowanceReceipt], at now: Instant
   ) {
@@ -410,11 +414,11 @@ extension Handlers {
   }
 }
 
-/// Another time or content of an appointment.
+/// A change of an appointment's time or content.
 package struct AppointmentChange: Sendable {
-  /// The new time; nil where it stays.
+  /// The new time; nil to keep the old one.
   package var at: Instant?
-  /// Makes the new body for Talkdesk; nil where it stays.
+  /// Makes the new body for Talkdesk; nil to keep the old one.
   package var body: (@Sendable (AppointmentContent) throws(Problem) -> [UInt8])?
 
   package init(at: Instant?, body: (@Sendable (AppointmentContent) throws(Problem) -> [UInt8])? = nil) {

@@ -1,4 +1,4 @@
-// `POST /attestation/challenge`: gives a challenge for an attestation.
+// `POST /attestation/challenge`: returns a challenge for an attestation.
 
 import API
 import Callers
@@ -15,7 +15,7 @@ import Serving
 import Store
 import Texts
 
-/// One request for a challenge. It needs no credential, and has no audit line.
+/// A request for a challenge. It needs no credential, and has no audit line.
 private struct Challenging: RequestWork {
   let client: ClientRequest
   var line: AuditRecord? { nil }
@@ -55,7 +55,7 @@ extension Handlers {
     perform(Challenging(client: client(request, exchange)), request, &exchange)
   }
 
-  /// A challenge for an app. An address gets 300 a minute.
+  /// Returns a challenge for an app, at most 300 per minute to one address.
   fileprivate func challenge(
     for appID: String, from address: IPAddress, _ service: InstallationService, _ generation: Generation
   ) async throws(Problem) -> Response {

@@ -1,4 +1,4 @@
-// `POST /fetch-code` beside the loop: the proof, the rules, and the installation or its code.
+// `POST /fetch-code` off the event loop: the proof, the rules, and the installation or its code.
 
 import API
 import Callers
@@ -37,21 +37,22 @@ extension Handlers {
     }
   }
 
-  /// Gives back what the answer leaves unused. In doubt all stays taken, since the enrollment may have been made; the same request then
-  /// finds it. If it turns out that it was not made, the server gives back what the same request takes again.
+  /// Gives back the charges that the request did not use. If the outcome is in doubt, all charges stay taken,
+  /// because the enrollment may have been made; a repetition of the request then finds it. If it turns out
+  /// that no enrollment was made, the server gives back the charges that a repetition takes again.
   private func conclude(_ work: FetchingCode, _ problem: Problem? = nil) async {
     guard !work.isInDoubt else { return }
-    // A client that has gone spends its challenge. After a 503 the challenge may be used by one request, whichever comes first: the pass
-    // would let another one in beside it.
+    // A client that has left loses its challenge. After a 503, one request may use the challenge again. The
+    // pass is given back too: otherwise it would let a second request in.
     let isAgain = !Task.isCancelled && problem?.code.status == .serviceUnavailable
     await work.generation.decider.ledger.giveBack(
       isAgain ? work.challenge + work.passes : work.passes, at: Instant(clock.unixTime))
   }
 
-  /// Takes the one use of a proof, which the key must have made.
+  /// Checks that the key made the proof, and uses the proof up.
   ///
-  /// - Parameter isKnown: Whether the installation has proved its secret. Each proof is a row of the store for three minutes, so others
-  ///   have a limit for their address.
+  /// - Parameter isKnown: Whether the installation has proved its secret. The store needs a row for each
+  ///   proof for three minutes, so other proofs are limited per address.
   private func prove(
     _ key: SHA256Digest, _ work: inout FetchingCode, _ requested: RequestedCode, isKnown: Bool = false
   ) async throws(Problem) {
@@ -111,7 +112,8 @@ extension Handlers {
         await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
         throw error
       }
-      // The same request takes these again. The use of a token of App Check stays taken, with what was taken beside it.
+      // A repetition of the request takes these again. The single use of an App Check token stays taken, with
+      // everything that was taken together with it.
       var again = receipts
       if case .appCheck = requested.held { again.removeFirst(spent.count) }
       let giveBack = { @Sendable [again, clock, ledger = decider.ledger] () async in
@@ -123,7 +125,7 @@ extension Handlers {
             grant, requested.request.client, requested.terms, user: user.owner, key: key,
             address: work.address, attestedKey: requested.held?.key, repeatable, onNotMade: giveBack)
           await rememberNumber(of: user, for: new.installation, work.generation)
-          // Its line names the user who authorized it.
+          // The audit line names the user who authorized the installation.
           return installed(&work, new, requested.service, by: work.record.caller)
         }
         if requested.isByAttestation {
@@ -144,7 +146,8 @@ extension Handlers {
           throw problem(.store(error), work)
         }
         if case .refused(.keyInUse) = error { note(.failed(.keyInUse), of: .appAttest, &work) }
-        // What was refused has cost work; what failed is given back.
+        // A refused enrollment has caused work, so the charge for its address stays taken. After other
+        // failures everything is given back.
         if case .refused = error { receipts = receipts.filter { !AddressLimit.enrolments.isReceipt($0) } }
         await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
         throw problem(error, work)
@@ -152,7 +155,7 @@ extension Handlers {
     }
   }
 
-  /// Answers a repetition by what the first request has made. Nothing more is taken or judged.
+  /// Answers a repetition with what the first request made. Takes no charges and evaluates no rules.
   private func answer(
     _ work: inout FetchingCode, _ requested: RequestedCode, _ made: InstallationService.Earlier
   ) async throws(Problem) -> PreparedResponse {
@@ -175,9 +178,9 @@ extension Handlers {
         at: Instant(clock.unixTime)))
   }
 
-  /// Takes one of what an address may do.
+  /// Takes one request from the limit of an address.
   ///
-  /// - Parameter words: What it has done too often.
+  /// - Parameter words: The text of the problem if the limit is reached.
   private func take(
     _ limit: AddressLimit, of address: IPAddress, _ work: FetchingCode, or words: String
   ) async throws(Problem) -> [AllowanceReceipt] {
@@ -194,8 +197,8 @@ extension Handlers {
     }
   }
 
-  /// Runs a step that strangers could use to guess. From an address that guesses, the step waits for a turn: a right value passes, and
-  /// a wrong one gets 429.
+  /// Runs a step that strangers could use to guess a secret. If the address has sent wrong secrets, the step
+  /// waits for its turn. A correct secret then succeeds, and a wrong one gets 429.
   private func guarded<Success: Sendable>(
     _ work: FetchingCode, _ client: InstallationClient, secret: String,
     _ step: () async throws(InstallationService.Failure) -> Success
@@ -242,7 +245,7 @@ extension Handlers {
         recording: strict.map { strict in { await strict.intends(intent) } })
     }
     switch poll {
-    // A poll that has to wait decides nothing, and has no audit line.
+    // A poll that is still pending decides nothing, and has no audit line.
     case .pending(let userCode, let expiresAt):
       return PreparedResponse(
         InstallationDocument.pending(

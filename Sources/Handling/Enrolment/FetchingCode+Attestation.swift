@@ -1,4 +1,4 @@
-// Judges the attestation of a first request for an installation, and takes what it may be used for.
+// Verifies the attestation in a first request for an installation, and takes its single use.
 
 import API
 import AskingGoogle
@@ -19,23 +19,23 @@ extension RequestedCode {
   fileprivate var digestText: String { content.map { Hex.encode($0.bytes) } ?? "" }
 }
 
-/// An attestation that holds.
+/// A valid attestation.
 enum HeldAttestation: Sendable {
-  /// A token of App Check, by its SHA-256.
+  /// An App Check token: the token's SHA-256.
   case appCheck(SHA256Digest)
-  /// An attestation of App Attest, by the name of its key.
+  /// An App Attest attestation: the id of its key.
   case appAttest(SHA256Digest)
-  /// A token of Play Integrity, which its challenge makes good once.
+  /// A Play Integrity token. Its challenge limits it to a single use.
   case playIntegrity
 
-  /// The key that the installation is bound to.
+  /// The App Attest key to which the installation is bound; nil for other attestations.
   var key: SHA256Digest? { if case .appAttest(let key) = self { key } else { nil } }
 }
 
 extension Handlers {
-  /// Judges what can be judged on the loop: tokens of App Check, and whether there is an attestation at all.
+  /// Verifies what needs no wait: App Check tokens, and whether there is an attestation at all.
   ///
-  /// - Returns: The keys to fetch before it can be judged.
+  /// - Returns: The keys to fetch before the token can be verified; nil if none are needed.
   func judge(
     _ requested: inout RequestedCode, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
   ) throws(Problem) -> KeySource? {
@@ -52,16 +52,16 @@ extension Handlers {
       case .fetchFirst(let keys): return keys
       case .judged(let judged): result = judged
       }
-      // It is counted when the store has seen whether it was used.
+      // A valid token is counted later, once the store knows whether it was used before.
       guard result != .passed else {
         requested.held = .appCheck(SHA256Digest(of: octets))
         return nil
       }
     case .appAttest:
-      // It is verified beside the loop, once its challenge is taken.
+      // Verified off the event loop, once the challenge is taken.
       if terms.appAttest != nil { return nil }
     case .playIntegrity:
-      // The same, by Google.
+      // Verified off the event loop too, by Google.
       if terms.play != nil { return nil }
     case nil: break
     }
@@ -69,15 +69,16 @@ extension Handlers {
     return nil
   }
 
-  /// What comes of the one use of an attestation.
+  /// The result of taking the single use of an attestation.
   enum Spending: Sendable {
-    /// It is taken. A refusal gives these back; a challenge stays spent.
+    /// The use is taken. If the request is refused, these receipts are given back; a challenge stays used.
     case taken([AllowanceReceipt])
-    /// The same request has used it before, and has made this.
+    /// The same request used the attestation before, and made this.
     case made(InstallationService.Earlier)
   }
 
-  /// Takes the one use of an attestation, and what an installation takes that it alone authorizes.
+  /// Takes the single use of an attestation. If the attestation alone authorizes the installation, also takes
+  /// the daily limits of the app and the address.
   func spend(
     _ work: inout FetchingCode, _ requested: inout RequestedCode
   ) async throws(Problem) -> Spending {
@@ -124,7 +125,8 @@ extension Handlers {
       work.repeats = try await firstUse(charges[1], states[1], isTaken: index == 0, ledger)
       if work.repeats != nil {
         if let made = try await earlier(work, requested) { return .made(made) }
-        // The first request took the use with what else it needed, or a certain 503 has given that back.
+        // Either the first request still has the use with everything that it took, or a 503 whose outcome was
+        // certain has given all of it back.
         wasTaken = index == 0
         charges = wasTaken ? [] : [charges[0]] + charges.dropFirst(2)
         outcome = charges.isEmpty ? .taken([]) : await ledger.take(charges, at: now).outcome
@@ -136,7 +138,8 @@ extension Handlers {
       let receipts = receipts.filter { !AttestationLimits.isPass($0.key) }
       let result = await consume(work, requested, again: wasTaken)
       guard result == .passed else {
-        // A token that Google has judged is used up here, too: otherwise it would be sent, and Google asked, again and again.
+        // A token that Google refused is used up here, too. Otherwise a client could send it again and again,
+        // and the server would ask Google each time.
         let isJudged = if case .failed = result { true } else { false }
         await ledger.giveBack(
           receipts.filter { !isJudged || !AttestationLimits.isToken($0.key) }, at: now)
@@ -164,15 +167,16 @@ extension Handlers {
     }
   }
 
-  /// How long a request with the same content counts as one that the first one's client has sent twice. It then waits for the first
-  /// one's answer: if that is certain, the use is spent.
+  /// How long after the first request another one with the same content counts as sent twice by the client.
+  /// The second request then waits for the outcome of the first: if that is certain, the use is spent.
   private static let patience = Duration.seconds(2)
 
-  /// When the first request with this content came, if its answer was in doubt or a 503.
+  /// The time of the first request with this content, if its outcome was in doubt or it got a 503; otherwise
+  /// nil.
   ///
   /// - Parameters:
-  ///   - state: Of the pass, as it was a moment ago.
-  ///   - isTaken: Whether the use is taken. A certain 503 has given it back.
+  ///   - state: The state of the pass, as it was just read.
+  ///   - isTaken: Whether the single use is taken. A 503 whose outcome is certain gives it back.
   private func firstUse(
     _ pass: AllowanceCharge, _ state: AllowanceState?, isTaken: Bool, _ ledger: AllowanceLedger
   ) async throws(Problem) -> Instant? {
@@ -189,7 +193,7 @@ extension Handlers {
     }
   }
 
-  /// What the first request with the same content has made; nil for a first request.
+  /// What the first request with the same content made; nil if this request is the first.
   private func earlier(
     _ work: FetchingCode, _ requested: RequestedCode
   ) async throws(Problem) -> InstallationService.Earlier? {
@@ -201,7 +205,7 @@ extension Handlers {
     }
   }
 
-  /// Has Google consume a token of App Check, if it has to.
+  /// Has Google consume an App Check token, if the configuration requires it.
   ///
   /// - Parameter isAgain: Whether the first request with the same content may have had it consumed.
   private func consume(
@@ -219,7 +223,8 @@ extension Handlers {
     }
   }
 
-  /// Verifies an attestation of App Attest. Each costs a challenge, so that nobody makes the server verify for nothing.
+  /// Verifies an App Attest attestation. Each verification costs a challenge, so that clients cannot make the
+  /// server verify for nothing.
   private func judge(
     _ evidence: AppAttestEvidence, _ terms: AppAttestTerms, _ requested: RequestedCode,
     _ generation: Generation
@@ -245,7 +250,8 @@ extension Handlers {
     }
   }
 
-  /// Has Google decode a token of Play Integrity, and judges its verdict. Each costs a challenge, since Google's quota is small.
+  /// Has Google decode a Play Integrity token, and checks its verdict. Each token costs a challenge, because
+  /// Google's quota is small.
   private func judge(
     _ evidence: PlayIntegrityEvidence, _ terms: PlayIntegrityTerms, _ requested: RequestedCode,
     _ work: inout FetchingCode
@@ -256,7 +262,8 @@ extension Handlers {
       requested.request.client, challenge: evidence.challenge, key: requested.request.key)
     let verdict: PlayIntegrityVerdict
     let answer = await play.decoder.verdict(on: evidence.token, of: terms.package)
-    // Google has counted what it has answered, whatever comes later.
+    // Google counts every request that it answers against the quota, so the charge is not given back even if
+    // the server fails later.
     if case .failure(.unavailable) = answer {
     } else {
       work.challenge.removeAll { AddressLimit.decodings.isReceipt($0) }
@@ -278,9 +285,10 @@ extension Handlers {
     }
   }
 
-  /// Takes the one use of a challenge, and one of what its address may do. A repetition has taken that use before.
+  /// Takes the single use of a challenge, and one request from the limit of its address. In a repetition, the
+  /// first request has taken the use already.
   ///
-  /// - Returns: Whether the attestation may be judged.
+  /// - Returns: `.passed` if the attestation may be verified.
   private func takeChallenge(
     _ challenge: String, _ requested: RequestedCode, _ work: inout FetchingCode,
     and limit: AddressLimit? = nil
@@ -323,7 +331,7 @@ extension Handlers {
       return .passed
     case .refused(let index, let states):
       guard index >= uses.count, let limit else { return .failed(.badChallenge) }
-      // Where attestations are only counted, no request is refused.
+      // If the app only counts attestations, no request is refused.
       guard requested.app.attested?.mode == .enforce else { return .unavailable(.quota) }
       let denial = limit.denial([states[index]], at: Instant(now))
       throw Problem(
@@ -333,7 +341,7 @@ extension Handlers {
     }
   }
 
-  /// Notes a result for the audit line and the metric, and refuses where the app's terms do.
+  /// Notes a result for the audit line and the metric, and refuses the request if the app's terms do.
   private func conclude(
     _ result: AttestationResult, _ requested: RequestedCode, _ work: inout FetchingCode
   ) throws(Problem) {
@@ -355,7 +363,7 @@ extension Handlers {
 }
 
 extension Generation {
-  /// For how long Google is not asked about an attestation; nil where it is asked, or not needed.
+  /// The remaining cool-down before Google is asked about an attestation again; nil if none applies.
   fileprivate func rest(after result: AttestationResult, of attestation: AttestationEvidence?) -> Duration? {
     switch attestation {
     case .appCheck: result == .unavailable(.keys) ? appCheck?.keys.rest : consumer?.service.status.rest

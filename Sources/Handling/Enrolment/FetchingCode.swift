@@ -1,4 +1,4 @@
-// `POST /fetch-code`: enrols an installation and gives it codes.
+// `POST /fetch-code`: enrolls an installation, and returns its codes.
 
 import API
 import Callers
@@ -18,22 +18,23 @@ import Serving
 import Store
 import Trust
 
-/// One request for a code on its way.
+/// A request for a code, from its start to its response.
 struct FetchingCode: Sendable {
   let client: ClientRequest
   var record: AuditRecord
-  /// The one use of the attestation's challenge, and what the address took with it. A response of 503 gives them back, but
-  /// not a decoding that Google has done.
+  /// The receipts for the attestation's challenge and the limit of its address. A response of 503 gives them
+  /// back, except the receipt for a token that Google has decoded.
   var challenge: [AllowanceReceipt] = []
-  /// What lets the same request use its challenge or token again. It is given back with every answer but 503.
+  /// The receipts of passes, which let the same request use its challenge or token again. They are given back
+  /// with every response, unless the outcome is in doubt.
   var passes: [AllowanceReceipt] = []
-  /// When the first request with this content came, whose answer was in doubt; nil for the first one.
+  /// The time of the first request with this content, whose outcome was in doubt; nil if this is the first.
   var repeats: Instant?
   /// Whether the enrollment may have been made although it has failed.
   var isInDoubt = false
-  /// What was judged of the headers, until it is counted.
+  /// The results for the headers, until they are counted.
   var judged = Handlers.Judged()
-  /// What was judged of the attestation in the body, until it is counted.
+  /// The result for the attestation in the body, until it is counted.
   var attested: AuditedAttestation?
 }
 
@@ -45,22 +46,22 @@ struct RequestedCode: Sendable {
   let service: InstallationService
   let app: App
   let terms: InstallationTerms
-  /// The user by whose fresh JWT the request came.
+  /// The user whose fresh JWT authorizes the request; nil without one.
   let user: Caller?
   let facts: Facts
-  /// The attestation that holds; nil where none does, or none is judged.
+  /// The valid attestation; nil if none is valid, or none was verified.
   var held: HeldAttestation?
   /// The proof of a key in the header, if the request may need one.
   var keyProof = ProofVerifier.Judgement.absent
-  /// Whether the user's JWT has taken the one use of that proof.
+  /// Whether authenticating the user's JWT has already used up that proof.
   var isKeyProofSpent = false
 
   /// Whether the attestation alone authorizes the installation.
   var isByAttestation: Bool { terms.isByAttestation && user == nil }
 
-  /// What the request makes if its attestation is good once; nil for one without.
+  /// The values for repeating the request, whose attestation works only once; nil without an attestation.
   ///
-  /// - Parameter since: When the first request with this content came.
+  /// - Parameter since: When the first request with this content arrived; nil if this is the first.
   func repeatable(since: Instant?) -> RepeatableRequest? {
     content.map { service.codes.repeatable($0, appID: app.id, owner: user?.owner, since: since) }
   }
@@ -74,7 +75,8 @@ extension FetchingCode: AuditedWork {
   ) -> NextStep {
     var work = self
     let next = handlers.read(request, &work, circumstances)
-    // What waits for something else is judged again. What goes on beside the loop counts at its end.
+    // A request that waits for a prerequisite begins again. A request that continues off the loop is counted
+    // at its end.
     if case .respond = next { handlers.count(work) }
     return next
   }
@@ -89,7 +91,7 @@ extension Handlers {
     perform(FetchingCode(client: client, record: record), request, &exchange)
   }
 
-  /// Counts what was judged of a request, once.
+  /// Counts the results for a request's proof and attestations. Call it once for each request.
   func count(_ work: FetchingCode) {
     let metrics = work.generation.metrics
     if let proof = work.judged.proof { metrics.proved(proof, lane: work.lane) }
@@ -104,7 +106,7 @@ extension Handlers {
     _ request: borrowing Request, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
     var caller: Caller?
-    // No credential is needed. A wrong one never counts as none.
+    // No credential is needed, but a wrong one is refused instead of being ignored.
     if request.value(of: .authorization) != nil || request.value(of: .xAPIKey) != nil {
       let outcome = work.generation.authenticator.authenticate(request, circumstances, &work.judged.proof)
       work.record.proof = work.judged.proof
@@ -135,7 +137,7 @@ extension Handlers {
     }
   }
 
-  /// Judges the token of App Check of a request for an app that demands one.
+  /// Verifies the App Check token in the header, if the app has App Check terms.
   private func attest(
     _ request: borrowing Request, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
   ) -> Attested {
@@ -148,7 +150,8 @@ extension Handlers {
     return attest(request, terms, verifier, circumstances, &work.judged)
   }
 
-  /// The app that the head is for, with its terms, and the type of the content: what the kill switch and the head allow.
+  /// Checks the head against the kill switch and the app. Returns the app, its terms, and whether the content
+  /// is a form.
   private func target(
     _ request: borrowing Request, _ work: inout FetchingCode, _ caller: Caller?
   ) throws(Problem) -> (app: App?, terms: InstallationTerms?, isForm: Bool) {
@@ -170,7 +173,7 @@ extension Handlers {
     return (app, terms, try JSONContent.isForm(request))
   }
 
-  /// The kill switch, the app and the content.
+  /// Checks the kill switch, the app and the content.
   private func requested(
     _ request: borrowing Request, _ work: inout FetchingCode, _ caller: Caller?,
     _ circumstances: Authenticator.Circumstances
@@ -191,7 +194,7 @@ extension Handlers {
     guard let terms, let service = generation.installationService else {
       preconditionFailure("an app without installations got past its head")
     }
-    // Where users do not authorize, a token counts as none.
+    // If users cannot authorize installations of the app, their tokens are ignored.
     let signedIn = terms.authorize.contains(.user) ? caller : nil
     try checkStops(&work, asked.form == .first ? signedIn?.id : Caller.installationID, appID: app.id)
     var user: Caller?
@@ -214,7 +217,8 @@ extension Handlers {
       service: service, app: app, terms: terms, user: user, facts: facts)
   }
 
-  /// Judges the proof of a key: of a first request's here, of others' when the store has said which key they need.
+  /// Verifies the proof of a key. A first request names the key that must have made the proof. For other
+  /// requests, the store returns that key later.
   private func judgeProof(
     _ request: borrowing Request, _ requested: inout RequestedCode, _ work: inout FetchingCode,
     _ circumstances: Authenticator.Circumstances
@@ -228,7 +232,7 @@ extension Handlers {
     }
   }
 
-  /// The proof in the header, if the key made it.
+  /// The proof in the header. Throws unless it is valid and the key made it.
   func verified(
     _ judgement: ProofVerifier.Judgement, by key: SHA256Digest, _ work: inout FetchingCode
   ) throws(Problem) -> VerifiedProof {
@@ -245,7 +249,7 @@ extension Handlers {
 
   /// Notes the result for a proof, for the audit line and the metric.
   ///
-  /// - Throws: The response to a proof that does not hold.
+  /// - Throws: The problem of an invalid proof.
   func noteProof(_ result: ProofResult, _ work: inout FetchingCode) throws(Problem) {
     work.record.proof = result
     work.judged.proof = result
@@ -254,7 +258,7 @@ extension Handlers {
     }
   }
 
-  /// The caller of a request whose content, which names it, is not read yet: no caller has this id.
+  /// The caller's id in checks before the content is read, which names the caller. No caller has this id.
   private static let unread = ""
 
   private func checkStops(_ work: inout FetchingCode, _ callerID: String?, appID: String?) throws(Problem) {
@@ -267,13 +271,14 @@ extension Handlers {
 }
 
 extension Generation {
-  /// The app that a request for an installation is for; nil where it names none, or one that does not exist.
+  /// The app of a request for an installation; nil if the request names an unknown app, or none and there is
+  /// no default.
   fileprivate func namedApp(_ name: Request.QueryItem) -> App? {
     do throws(Problem) { return try appWithInstallations(named: name).app } catch { return nil }
   }
 
-  /// The app that a request for an installation names, or the one app with installations; and its terms, if it has some. Of
-  /// several it is the sandbox's sample, if that is there.
+  /// The app that a request for an installation names, with its terms, if it has any. Without a name: the
+  /// only app with installations, or else the configuration's `enrolmentApp`, if that has installations.
   func appWithInstallations(named name: Request.QueryItem) throws(Problem) -> (
     app: App?, terms: InstallationTerms?
   ) {

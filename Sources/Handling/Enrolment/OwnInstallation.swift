@@ -1,4 +1,5 @@
-// Answers requests about installations: `DELETE /installations/self` revokes one, and `POST /codes/verify` verifies a code.
+// Answers requests about installations: `DELETE /installations/self` revokes one, and `POST /codes/verify`
+// verifies a code.
 
 import API
 import Callers
@@ -13,7 +14,8 @@ import Store
 import Texts
 
 extension Handlers {
-  /// `DELETE /installations/self`: a phone revokes its own installation. For an hour it may repeat that, in case an answer was lost.
+  /// `DELETE /installations/self`: a phone revokes its own installation. It may repeat the request for an
+  /// hour, because the response may have been lost.
   package func revokeSelf(_ request: borrowing Request, _ exchange: inout Exchange) {
     let check: HeadCheck = { _, caller, generation, _ throws(Problem) in
       _ = try generation.installed(caller)
@@ -24,7 +26,8 @@ extension Handlers {
       do throws(InstallationService.Failure) {
         let found = line
         line?.cancelled = try await service.revoke(installation.client.id, only: installation.identity) {
-          // A line of its own, since the request has one with the error.
+          // If the revocation is confirmed only later, it gets its own audit line: the request's line has the
+          // error.
           guard var found else { return }
           found.cancelled = $0.cancelled
           audit.append(found, since: visit.start, lane: visit.lane)
@@ -36,7 +39,7 @@ extension Handlers {
     }
   }
 
-  /// `POST /codes/verify`: whether a code is an installation's, now.
+  /// `POST /codes/verify`: whether a code is valid for an installation now.
   package func verifyCode(_ request: borrowing Request, _ exchange: inout Exchange) {
     // A contact center's agent has no app.
     let check: HeadCheck = { request, caller, generation, line throws(Problem) in
@@ -60,7 +63,7 @@ extension Handlers {
 }
 
 extension Generation {
-  /// The installation that a caller is.
+  /// The installation of a caller. Throws for other callers.
   fileprivate func installed(
     _ caller: Caller
   ) throws(Problem) -> (Installation, InstallationService) {
@@ -70,7 +73,7 @@ extension Generation {
     return (installation, service)
   }
 
-  /// What verifies codes for a caller who may have that done.
+  /// The service that verifies codes, and the apps' terms. Throws if the caller may not verify codes.
   fileprivate func verification(
     by caller: Caller
   ) throws(Problem) -> (InstallationService, terms: [String: InstallationTerms]) {

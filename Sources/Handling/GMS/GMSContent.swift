@@ -1,4 +1,4 @@
-// Reads the content of GMS requests, JSON or a form, and writes it as this server's own.
+// Reads the content of GMS requests, JSON or a form, and converts it to this server's own form.
 
 import API
 import Appointments
@@ -10,7 +10,8 @@ import JSON
 import Notices
 import Texts
 
-/// The members of a request. Those that begin with an underscore are the service's, all others are the customer's data.
+/// The members of a request. Those that begin with an underscore are the service's, all others are the
+/// customer's data.
 struct GMSContent {
   private static let number = "_customer_number"
 
@@ -22,7 +23,8 @@ struct GMSContent {
   private let reserved: [String]
 
   /// Reads JSON or a form.
-  /// - Parameter numbers: The settings of `numbers`, which decide whether requests may contain proofs and consents.
+  /// - Parameter numbers: The settings of `numbers`, which decide whether requests may contain proofs and
+  ///   consents.
   init(_ request: borrowing Request, _ numbers: Configuration.Numbers?) throws(Problem) {
     reserved =
       (numbers?.firebase == nil ? [] : [Self.numberProof])
@@ -46,7 +48,7 @@ struct GMSContent {
     members.first { $0.name.hasSameBytes(as: name) && $0.value != .null }?.value
   }
 
-  /// A time; nil where it is absent.
+  /// A time; nil if it is absent.
   func time(_ name: String) throws(Problem) -> Instant? {
     guard let value = self[name] else { return nil }
     guard let time = value.string.flatMap({ Instant(gms: $0) }) else {
@@ -70,13 +72,13 @@ struct GMSContent {
     }
   }
 
-  /// The providers behind the systems of devices.
+  /// The push provider for each system of a device.
   private static let platforms: [(system: String, platform: PushPlatform)] = [
     ("gcm", .fcm), ("fcm", .fcm), ("android", .fcm), ("ios", .apns), ("apns", .apns), ("customhttp", .http),
     ("httpcb", .http),
   ]
 
-  /// The device for notices.
+  /// The device for push notifications.
   var device: CallForm.Device {
     guard let id = self["_device_notification_id"] else { return .none }
     guard let text = id.string, let system = self["_device_os"]?.string,
@@ -86,7 +88,7 @@ struct GMSContent {
     return .token(token)
   }
 
-  /// The content as that of `POST /calls/callback`.
+  /// The content in the form of `POST /calls/callback`.
   func callback() throws(Problem) -> [UInt8] {
     if self["_media_type"]?.string?.hasSameBytes(as: "chat") == true {
       throw .invalid("_media_type", "Chat is not supported.")
@@ -110,7 +112,7 @@ struct GMSContent {
     return object.serialized()
   }
 
-  /// In the long form, since a property may have any name.
+  /// The context in its long form, because a property may have any name.
   private static func context(_ fields: [(name: String, value: JSONValue)]) -> JSONValue {
     ["fields": .array(fields.map { ["name": .string($0.name), "value": $0.value] })]
   }
@@ -119,7 +121,8 @@ struct GMSContent {
 // MARK: - Changes
 
 extension GMSContent {
-  /// The body for Talkdesk with the properties of this request in place of those with the same names. An empty text deletes one.
+  /// The body for Talkdesk with the properties of this request in place of those with the same names. An
+  /// empty text deletes one.
   func changed(_ content: AppointmentContent, _ terms: CallbackTerms) throws(Problem) -> [UInt8] {
     let body = GMSBody(content)
     let properties = properties
@@ -142,7 +145,7 @@ struct GMSBody {
   let document: JSONObject
 
   init(_ content: AppointmentContent) {
-    // The server has built the body.
+    // The server wrote this body, so it is valid JSON.
     do throws(JSONError) { document = try JSONValue(parsing: content.body).object ?? [:] } catch {
       document = [:]
     }
@@ -160,7 +163,7 @@ struct GMSBody {
     }
   }
 
-  /// The same with another context. Number and verification code stay.
+  /// The body with another context. The number and the verification code stay.
   func replacingContext(_ request: CallbackRequest, _ terms: CallbackTerms) -> [UInt8] {
     var document = document
     let made: JSONValue?

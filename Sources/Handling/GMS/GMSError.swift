@@ -1,4 +1,4 @@
-// The errors of GMS: which of its exceptions a problem is to its clients.
+// Converts problems to the exceptions of GMS, which its clients know.
 
 import API
 import Gate
@@ -19,14 +19,15 @@ enum GMSException: String {
   case serviceUnavailable = "ServiceUnavailable"
 }
 
-/// What a problem is to a GMS client. Its apps show the message to customers, so it has words of its own.
+/// A problem as a GMS client reads it. GMS apps show the message to customers, so it has its own text.
 struct GMSFailure {
   /// When the same request can succeed.
   enum Repetition {
     case never
     /// After the problem's own wait, or else after an hour.
     case later
-    /// The phone may still ring for this request or an earlier one, so a repetition must not come before the end of the window.
+    /// The phone may still ring for this request or an earlier one, so a repetition must not come before the
+    /// end of the window.
     case afterWindow
   }
 
@@ -45,7 +46,7 @@ struct GMSFailure {
     GMSFailure(.serviceUnavailable, message, repetition)
   }
 
-  /// Nil where the problem document itself is the response.
+  /// Nil if the problem document itself is the response.
   ///
   /// - Parameter times: Writes the times in messages.
   init?(_ problem: Problem, _ times: GMSLocalTimes) {
@@ -80,7 +81,8 @@ struct GMSFailure {
     case .attestationFailed: self.init(.resource, "This request does not come from the genuine app.")
     case .notFound: self.init(.notFound, "There is no callback with this id.")
     case .tooLate: self.init(.notFound, "This callback can no longer be changed or canceled.")
-    // GMS clients have no installations, codes and claims. These codes have a class only so that each has one.
+    // GMS clients have no installations, codes or claims. These codes are here only so that each code has a
+    // class.
     case .noDevice, .taken, .requestExpired, .alreadyDelivered, .claimExpired, .challengeExpired:
       self.init(.notFound, problem.code.title)
     case .tooMany: self = .unavailable(problem.code.title)
@@ -110,7 +112,8 @@ struct GMSFailure {
   // MARK: Members
 
   private static let numbers = ["contact_phone_number", "_customer_number"]
-  /// The members of requests that name times. Descriptions of their mistakes say so.
+  /// The members of requests that name times. The descriptions of their mistakes say so, so they need no
+  /// label.
   private static let moments = ["at", "_desired_time", "_new_desired_time", "from", "to"]
   private static let spans = [
     "start", "end", "start-ms", "end-ms", "number-of-days", "max-time-slots", "timezone", "report-busy",
@@ -122,11 +125,11 @@ struct GMSFailure {
     return hasOne(of: numbers) ? .number : hasOne(of: moments + spans) ? .availability : .resource
   }
 
-  /// The mistakes by member; nil where none is named.
+  /// The mistakes in the members, as text for customers; nil if no member is named.
   private static func message(_ problem: Problem, _ times: GMSLocalTimes) -> String? {
     guard !problem.fields.isEmpty else { return nil }
     return problem.fields.map { field in
-      // Clients do not choose it.
+      // Clients do not choose this number.
       if field.name.hasSameBytes(as: "talkdesk_phone_number") {
         return "This service has no phone number to call from."
       }
@@ -135,7 +138,8 @@ struct GMSFailure {
     }.joined(separator: " ")
   }
 
-  /// How a client knows a member; nil for one that only this server's own interface has.
+  /// The name by which a client knows a member; nil for a member that needs no label, and for one that only
+  /// this server's own API has.
   private static func label(_ name: String) -> String? {
     if numbers.contains(exactly: name) { return "Phone number" }
     if spans.contains(exactly: name) || others.contains(exactly: name) { return name }
@@ -153,7 +157,8 @@ struct GMSLocalTimes: Sendable {
   /// The zone of the company's opening hours; nil for UTC.
   let zone: Zone?
 
-  /// `2026-11-29 at 05:00` in the zone, and `2026-11-29 at 05:00 UTC` without one. Seconds are shown unless they are zero.
+  /// `2026-11-29 at 05:00` in the zone, and `2026-11-29 at 05:00 UTC` without one. Seconds are shown unless
+  /// they are zero.
   func text(_ time: Instant) -> String {
     let local = zone?.localSeconds(at: time.seconds)
     let clock = Array(Instant(seconds: local ?? time.seconds).gmsLocal.utf8)
@@ -177,12 +182,12 @@ extension Policy {
 struct GMSErrors: Sendable {
   /// How long the same number is a duplicate; zero for never.
   let window: Duration
-  /// How long after its request a record may begin.
+  /// How long after its request a record may be saved.
   let timeout: Duration
   let clock: any TimeSource
   let times: GMSLocalTimes
 
-  /// The wait where no time is known, in seconds.
+  /// The wait if no time is known, in seconds.
   private static let usualWait = 3600
 
   var form: ResponseForm { ResponseForm(via: .gms) { response($0, $1) } }
@@ -217,8 +222,8 @@ struct GMSErrors: Sendable {
     return Response(status: status, fields: fields, content: document.serialized())
   }
 
-  /// The seconds until the request can be repeated; nil where a repetition does not help. A repetition before the end of the window
-  /// could be taken for a second callback, or ring twice after it.
+  /// The seconds until the request can be repeated; nil if a repetition does not help. Before the end of the
+  /// window, a repetition could count as a second callback or make the phone ring twice.
   private func wait(_ problem: Problem, _ repetition: GMSFailure.Repetition) -> Int? {
     switch repetition {
     case .never: return nil
@@ -226,7 +231,7 @@ struct GMSErrors: Sendable {
     case .afterWindow: break
     }
     guard window > .zero else { return problem.retryAfter ?? Self.usualWait }
-    // An id begins with the time of its record.
+    // An id begins with the time of its request.
     let age = problem.id.flatMap { CallbackID($0) }.map { Instant(clock.unixTime) - $0.time } ?? .zero
     let left = window - max(age - timeout, .zero)
     let wait = left > .zero ? left.wholeSecondsRoundedUp : Self.usualWait
@@ -235,7 +240,7 @@ struct GMSErrors: Sendable {
 }
 
 extension Problem {
-  /// A value that is wrong.
+  /// The problem of a member with a wrong value.
   static func invalid(_ name: String, _ description: String) -> Problem {
     .invalid([.init(name: name, description: description)])
   }

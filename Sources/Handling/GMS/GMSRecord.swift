@@ -11,7 +11,8 @@ import Sealing
 import Store
 import Texts
 
-/// The names of callbacks for GMS clients: 32 characters of A–Z and 2–7, made from a store key, so that nobody can guess one.
+/// The names of callbacks for GMS clients: 32 characters of A–Z and 2–7, made from a store key, so that
+/// nobody can guess one.
 struct GMSNames: Sendable {
   let keys: StoreKeys
 
@@ -23,13 +24,13 @@ struct GMSNames: Sendable {
     return String(decoding: code.map { alphabet[Int($0 & 31)] }, as: UTF8.self)
   }
 
-  /// By what the store knows a name.
+  /// The hash by which the store knows a name.
   static func digest(_ name: String) -> SHA256Digest { SHA256Digest(of: Array(name.utf8)) }
 
   /// The name of a new callback.
   func name(of id: CallbackID) -> String { Self.name(id, keys.current) }
 
-  /// The name of a callback; nil where the key that made it is gone.
+  /// The name of a callback; nil if the key that made it is gone.
   func name(of record: StoredCallback) -> String? {
     keys.all.lazy.map { Self.name(record.id, $0) }.first { Self.digest($0) == record.alias?.name }
   }
@@ -44,7 +45,7 @@ struct GMSNames: Sendable {
     return digest
   }
 
-  /// What the record of a callback keeps of its name.
+  /// The alias that the record of a callback stores.
   func alias(of intent: CallbackIntent, service: String) -> CallbackAlias {
     CallbackAlias(
       name: Self.digest(name(of: intent.id)),
@@ -86,7 +87,7 @@ struct GMSRecord {
       switch code {
       case nil: "FAIL_QUEUEING"
       case .closed, .denied, .noAgents, .stopped, .numberNotAllowed, .unknownApp, .internal: "FAIL_ERROR"
-      // Talkdesk did not take it, or it could not be asked.
+      // Talkdesk did not accept the call, or could not be asked.
       case .invalidRequest, .upstreamRateLimited, .upstreamRefused, .upstreamFailed, .upstreamUnavailable,
         .upstreamTimeout, .outcomeUnknown, .overloaded, .storeUnavailable, .auditUnavailable, .rateLimited,
         .quotaExhausted:
@@ -120,7 +121,7 @@ struct GMSRecord {
     return document
   }
 
-  /// The same as the response to its creation, which one client reads as a record and another one as a dialog.
+  /// The response to the creation of the callback. Some clients read it as a record, others as a dialog.
   var creation: JSONObject {
     var document = document
     document["_dialog_id"] = "0"

@@ -5,12 +5,12 @@ import JOSE
 package import Sealing
 package import Store
 
-/// What a scheduled callback of GMS clients gets when everything is sealed with a new store key.
+/// The update of a scheduled GMS callback when the store changes to a new store key.
 package enum GMSRenewal {
-  /// A hash of the number by the current key, and a content that holds the name which the previous key made: clients know the callback
-  /// by that name, and it cannot be made again without its key.
+  /// The number's hash under the current key, and a content that includes the name which the previous key
+  /// made: clients know the callback by that name, and without that key it cannot be derived again.
   ///
-  /// - Returns: Nil if the current key has made both, and for a content that no key opens.
+  /// - Returns: Nil if the hash is already made with the current key, and for content that no key opens.
   package static func renewal(of appointment: DueAppointment, with keys: StoreKeys) -> AliasRenewal? {
     let record = appointment.record
     let names = GMSNames(keys: keys)

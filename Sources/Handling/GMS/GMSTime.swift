@@ -4,7 +4,8 @@ import Gate
 import Platform
 
 extension Instant {
-  /// Reads a time of a GMS client. Milliseconds are optional, and so is the colon in the offset. A space may stand in place of `T`.
+  /// Reads a time of a GMS client. Milliseconds are optional, and so is the colon in the offset. A space may
+  /// stand in place of `T`.
   init?(gms text: String) {
     var octets = Array(text.utf8)
     let middle = "yyyy-MM-dd".utf8.count
@@ -17,13 +18,13 @@ extension Instant {
     self.init(rfc3339: String(decoding: octets, as: UTF8.self))
   }
 
-  /// As GMS clients read it: `2026-11-23T10:00:00.000Z`. They need the three digits and the letter.
+  /// The time as GMS clients read it: `2026-11-23T10:00:00.000Z`. They need the three digits and the letter.
   var gms: String {
     var octets: [UInt8] = []
     UnixTime(seconds: seconds, nanoseconds: nanoseconds).appendRFC3339(to: &octets)
     return String(decoding: octets, as: UTF8.self)
   }
 
-  /// The same clock without a letter: a time of day in a zone.
+  /// The same format without the letter: a time of day in a zone.
   var gmsLocal: String { String(gms.dropLast()) }
 }

@@ -1,4 +1,4 @@
-// Creates, changes and cancels callbacks for GMS clients, by the handlers of this server's own interface.
+// Creates, changes and cancels callbacks for GMS clients, with the handlers of this server's own API.
 
 import API
 import Appointments
@@ -18,7 +18,7 @@ import Serving
 import Store
 import Texts
 
-/// What a request of a GMS client needs of the configuration.
+/// The parts of the configuration that a GMS client's request needs.
 struct GMSSetting: Sendable {
   let services: [ExactText: Configuration.GMS.Service]
   let names: GMSNames
@@ -27,7 +27,7 @@ struct GMSSetting: Sendable {
   let late: Duration
   let numbers: Configuration.Numbers?
 
-  /// The app that a service stands for, as a request names one.
+  /// The app of a service, as a query item of a request.
   func app(_ name: String?) -> Request.QueryItem {
     name.flatMap { services[ExactText($0)] }.map { .value($0.app) } ?? .malformed
   }
@@ -41,7 +41,8 @@ struct GMSSetting: Sendable {
 }
 
 extension Handlers {
-  /// The setting of the current generation; nil without the section, where this interface does not exist.
+  /// The settings of the current generation. Without the section `gms` or a store key, this API does not
+  /// exist: the client gets a response that says so, and the function returns nil.
   func gms(_ exchange: inout Exchange) -> GMSSetting? {
     let generation = generations.current
     let configuration = generation.configuration
@@ -74,7 +75,7 @@ extension Handlers {
         },
         alias: { setting.names.alias(of: $0, service: name ?? "") },
         success: { created in
-          // A key may have been used for another service, or in this server's own interface.
+          // A key may have been used for another service, or in this server's own API.
           if let earlier = created.earlier, earlier.alias?.service.hasSameBytes(as: name ?? "") != true {
             return nil
           }
@@ -117,7 +118,7 @@ extension Handlers {
     return records.filter { $0.isOwned(by: owner.callerID) && $0.belongs(to: owner.subject) }
   }
 
-  /// `PUT /genesys/1/service/callback/{name}/{id}`: gives an appointment another time or other data.
+  /// `PUT /genesys/1/service/callback/{name}/{id}`: changes the time or the data of an appointment.
   package func changeGMS(
     _ name: String?, _ id: String?, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
@@ -160,7 +161,8 @@ extension Handlers {
       let service = try setting.service(name)
       let record = try await callback(id, of: service.name, visit)
       line?.note(record)
-      // The name of one that has ended is good for queries only. A cancellation may be repeated, as its response may be lost.
+      // The name of an ended callback works only in queries. A cancellation may be repeated, because its
+      // response may have been lost.
       guard !record.status.isFinal || record.status == .cancelled else { throw .tooLate(record) }
       _ = try await cancel(record, visit.generation, visit.context, visit.responder)
       return GMSRecord.response([:])

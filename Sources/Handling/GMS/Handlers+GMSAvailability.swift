@@ -14,7 +14,7 @@ import Serving
 import Store
 import Synchronization
 
-/// The times that a client asks for.
+/// The times for which a client asks.
 private struct GMSSpan {
   /// How many days a span has at most.
   private static let mostDays = 31
@@ -68,7 +68,8 @@ private struct GMSSpan {
   }
 }
 
-/// The zones that were asked for. A name may be written in more ways than one, so there is a bound.
+/// The time zones that clients have used. The same zone may be written in several ways, so the number is
+/// limited.
 private let zones = Mutex<[String: Zone]>([:])
 
 extension Handlers {
@@ -130,7 +131,7 @@ extension Handlers {
 
   private static func number(_ value: Int) -> JSONValue { .number(JSONNumber(Int64(value))) }
 
-  /// A time zone. Its table takes a while to make, so each is made once.
+  /// A time zone. Its table takes a while to make, so it is cached.
   private static func zone(_ name: String) throws(Problem) -> Zone {
     if let zone = zones.withLock({ $0[name] }) { return zone }
     do throws(Refusal) {

@@ -21,7 +21,7 @@ struct GMSQuery {
   struct Condition {
     let name: String
     let value: String
-    /// Whether any other value is meant.
+    /// Whether the condition means any other value.
     let isNegated: Bool
 
     func holds(for document: JSONObject, _ isNumber: (String) -> Bool) -> Bool {
@@ -42,7 +42,7 @@ struct GMSQuery {
   var rest: [Condition] = []
 
   init(_ request: Request) throws(Problem) {
-    // What jQuery appends to requests that are not to be cached.
+    // jQuery appends this item to requests that must not be cached.
     let members = request.queryMembers.filter { !$0.name.hasSameBytes(as: "_") }
     guard members.count(where: { !$0.name.hasSameBytes(as: "operand") }) <= Self.mostConditions else {
       throw Problem(.malformedRequest, "A query has at most \(Self.mostConditions) conditions.")
@@ -87,9 +87,11 @@ struct GMSQuery {
     }
   }
 
-  /// Whether the further conditions hold. A number is compared where it is not masked.
+  /// Whether the further conditions hold. A phone number is compared by its hash, because the document may
+  /// mask it.
   ///
-  /// - Parameter isOfNumber: Whether the callback has the number of the query, which is a condition that holds.
+  /// - Parameter isOfNumber: Whether the callback has the number of the query, if it names one. Then this
+  ///   condition holds.
   func holds(for document: JSONObject, isOfNumber: Bool, _ isNumber: (String) -> Bool) -> Bool {
     if isAny { return isOfNumber || rest.isEmpty || rest.contains { $0.holds(for: document, isNumber) } }
     return rest.allSatisfy { $0.holds(for: document, isNumber) }
@@ -100,7 +102,8 @@ extension Handlers {
   /// How many records a response has at most.
   private static let mostFound = 100
 
-  /// `GET /genesys/1/service/callback/{name}` and `GET /genesys/1/service/callback`: the callbacks that match, the newest first.
+  /// `GET /genesys/1/service/callback/{name}` and `GET /genesys/1/service/callback`: the callbacks that
+  /// match, the newest first.
   ///
   /// - Parameter path: The service; nil for all.
   package func findGMS(in path: String??, _ request: borrowing Request, _ exchange: inout Exchange) {
@@ -155,7 +158,8 @@ extension Handlers {
     }
   }
 
-  /// The name of a record; nil if the key that made it is gone, unless the client names it or its content has it.
+  /// The name of a record; nil if the key that made it is gone, and neither the client nor the content names
+  /// it.
   private func named(
     _ record: StoredCallback, _ id: String?, _ setting: GMSSetting, _ visit: Visit
   ) async throws(Problem) -> String? {
@@ -163,7 +167,7 @@ extension Handlers {
     if let name = setting.names.name(of: record) { return name }
     guard record.status == .scheduled else { return nil }
     do throws(Problem) { return try await content(of: record, visit.context).0.name } catch {
-      // It has ended meanwhile.
+      // The callback has ended meanwhile.
       guard error.code == .tooLate else { throw error }
       return nil
     }
@@ -183,7 +187,7 @@ extension Handlers {
         let terms = visit.generation.callbackTerms.terms(of: record.appID)
         shown.context = GMSBody(content).context(terms).map { ($0.name, $0.value.string ?? "") }
       } catch {
-        // It has ended meanwhile, and its data are gone.
+        // The callback has ended meanwhile, and its data is gone.
         guard error.code == .tooLate else { throw error }
       }
     }

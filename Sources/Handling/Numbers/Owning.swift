@@ -1,4 +1,5 @@
-// The evidence about a callback's number: the proof in the request, and numbers that its subject has proven before.
+// The evidence about a callback's number: the proof in the request, and numbers that its subject has proven
+// before.
 
 import API
 import Callbacks
@@ -71,7 +72,7 @@ extension Generation {
 
 /// The subject of a proven number: a user or an installation.
 struct OwnerOfNumbers {
-  /// This is unambiguous: no caller's id contains NUL, and what may contain it comes last.
+  /// An unambiguous encoding: no caller's id contains NUL, and the part that may contain it comes last.
   fileprivate let octets: [UInt8]
 
   /// Nil for callers without a subject of their own.

@@ -1,4 +1,4 @@
-// `POST /hooks/talkdesk/{secret}`: takes events of Talkdesk's, and reads them after the answer.
+// `POST /hooks/talkdesk/{secret}`: accepts Talkdesk's events, and parses them after the response.
 
 import API
 import Callers
@@ -10,7 +10,7 @@ import Platform
 import Serving
 
 extension Handlers {
-  /// Takes an event from a client that knows the path.
+  /// Accepts an event from a client that knows the secret path.
   package func takeEvent(_ token: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     guard let hook = generation.configuration.outcomes?.hook(opening: token) else {

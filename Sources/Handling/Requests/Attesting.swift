@@ -1,4 +1,4 @@
-// Authenticates a request, and judges the token of App Check that requests of its app carry.
+// Authenticates a request, and verifies its App Check token if its app uses App Check.
 
 package import API
 package import Callers
@@ -8,12 +8,12 @@ package import Records
 import Serving
 package import Trust
 
-/// Gets what identifying a request finds out: its record, or none. A protocol, so that a record that is there is written in place, and
-/// not copied for each request.
+/// Receives what identifying a request finds out: an audit record, or nil. A protocol, so that an audit
+/// record is changed in place instead of being copied for each request.
 package protocol IdentityNotes {
   mutating func note(_ proof: ProofResult)
   mutating func note(_ attestation: AuditedAttestation)
-  /// Who is refused, after the caller is known.
+  /// Notes a refused request whose caller is known.
   mutating func note(refused caller: AuditedCaller, app: String?)
 }
 
@@ -35,10 +35,10 @@ extension AuditRecord?: IdentityNotes {
 }
 
 extension Handlers {
-  /// The caller of a request whose app is genuine as far as the app's terms demand.
+  /// Authenticates a request, and verifies its App Check token if the app's terms apply.
   ///
-  /// App Check comes right after authentication, so that strangers cause neither verifications nor fetches, and before the kill
-  /// switch and the rules.
+  /// App Check comes right after authentication, so that strangers cause neither verifications nor fetches,
+  /// and before the kill switch and the rules.
   ///
   /// - Parameters:
   ///   - name: The app's name in the request, if any.
@@ -64,7 +64,7 @@ extension Handlers {
     return outcome
   }
 
-  /// The caller of a request for something that belongs to no app. Counts and notes the result of judging its proof.
+  /// Authenticates a request for something that belongs to no app. Counts and notes the result for its proof.
   package func authenticate(
     _ request: borrowing Request, for client: ClientRequest, _ circumstances: Authenticator.Circumstances,
     _ record: inout some IdentityNotes
@@ -75,7 +75,8 @@ extension Handlers {
     return outcome
   }
 
-  /// Counts what was judged of a request, and notes it in the record. A request that is judged again counts once.
+  /// Counts the results for a request's proof and attestation, and notes them in the record. A request that
+  /// is evaluated again counts once.
   package func note(
     _ judged: Judged, of client: ClientRequest, _ record: inout some IdentityNotes
   ) {
@@ -89,7 +90,7 @@ extension Handlers {
     }
   }
 
-  /// What was judged of a request's headers.
+  /// The results for the proof and the attestation in a request's headers.
   package struct Judged {
     package var proof: ProofResult?
     package var attestation: AuditedAttestation?
@@ -97,14 +98,14 @@ extension Handlers {
     package init() {}
   }
 
-  /// What becomes of a request by its app's terms.
+  /// The result of applying an app's App Check terms to a request.
   package enum Attested {
     case passed
     case first(Authenticator.Prerequisite)
     case refused(Problem)
   }
 
-  /// Judges the header of a request.
+  /// Verifies the App Check token in a request's header.
   package func attest(
     _ request: borrowing Request, _ terms: AppCheckTerms, _ verifier: AppCheckVerifier,
     _ circumstances: Authenticator.Circumstances, _ judged: inout Judged
@@ -121,7 +122,7 @@ extension Handlers {
       case .fetchFirst(let keys): return .first(.appCheckKeys(keys))
       case .judged(let known): result = known
       }
-    // Which of several counts would depend on who reads them.
+    // With several tokens, different readers would pick different ones.
     default: result = .failed(.malformed)
     }
     judged.attestation = AuditedAttestation(type: .appCheck, result: result)
@@ -133,7 +134,7 @@ extension Handlers {
 }
 
 extension Authenticator.Outcome {
-  /// Whether the request is not judged again.
+  /// Whether the outcome is final, so that the request is not authenticated again.
   fileprivate func isResult(_ circumstances: Authenticator.Circumstances) -> Bool {
     switch self {
     case .caller: !circumstances.isEarly
@@ -144,10 +145,11 @@ extension Authenticator.Outcome {
 }
 
 extension Problem {
-  /// The response to an attestation that does not hold; nil for one that does. One text for all faults: a forger learns nothing.
+  /// The problem of an attestation that is missing, failed or cannot be checked; nil for a valid one. All
+  /// failures except an expired challenge have the same text, so that a forger learns nothing.
   ///
   /// - Parameters:
-  ///   - types: Those that the app takes.
+  ///   - types: The types that the app accepts.
   ///   - inBody: Whether the attestation is a member of the body, and not a header.
   ///   - retryAfter: The time until the server asks Google again; nil for an outage without a time.
   package init?(

@@ -1,4 +1,4 @@
-// What every request of a client has from its beginning to its answer, and how a refusal is recorded and answered.
+// The data of a client's request from its start to its response, and how a refusal is recorded and answered.
 
 package import API
 import Callers
@@ -8,22 +8,22 @@ package import Platform
 package import Records
 package import Serving
 
-/// A request of a client, from its beginning to its answer.
+/// A client's request, from its start to its response.
 package struct ClientRequest: Sendable {
   /// The configuration that serves the request, even after a reload.
   package let generation: Generation
   package let address: IPAddress
   /// For logs and upstream.
   package let context: RequestContext
-  /// When the request was whole.
+  /// When the request was complete.
   package let start: MonotonicTime
-  /// The loop it came on.
+  /// The event loop that received the request.
   package let lane: Int
   /// Whether the response may wait for a task; false if too many requests wait already.
   package let mayWait: Bool
-  /// The form of another interface; nil for this server's own.
+  /// The response form of another API; nil for this server's own API.
   package let form: ResponseForm?
-  /// How often it was judged again after a wait.
+  /// How often the request was evaluated again after a wait.
   var round = 0
 
   /// A new audit line of the request.
@@ -35,7 +35,7 @@ package struct ClientRequest: Sendable {
   }
 }
 
-/// Something that is done for a client's request.
+/// Work for a client's request, with access to the request's data.
 package protocol ForClient: Sendable {
   var client: ClientRequest { get }
 }

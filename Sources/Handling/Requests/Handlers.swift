@@ -1,4 +1,4 @@
-// What the handlers of clients' requests work with, and two steps that they share.
+// The parts that the handlers of clients' requests use, and steps that several handlers share.
 
 import API
 package import Appointments
@@ -12,7 +12,8 @@ package import Serving
 package import Store
 package import Tokens
 
-/// What the handlers of clients' requests work with. Each handler is an extension of it, in the target of its subject.
+/// The parts that the handlers of clients' requests use. Each handler is an extension, in the folder of its
+/// subject.
 package final class Handlers: Sendable {
   /// The current generation.
   package let generations: Generations
@@ -22,12 +23,13 @@ package final class Handlers: Sendable {
   package let log: Log
   package let clock: StoreClock
   package let store: any Store
-  /// What begins, changes and ends callbacks. `callbacks.store` finds out what a failure of the store has left in doubt.
+  /// Starts, changes and ends callbacks. `callbacks.store` resolves changes that a failure of the store left
+  /// in doubt.
   package let callbacks: CallbackParts
   package let appointments: AppointmentParts
-  /// Carries appointments out; nil without a store key.
+  /// Makes the calls of appointments; nil without a store key.
   package let keeper: AppointmentKeeper?
-  /// Takes events of calls.
+  /// Accepts Talkdesk's events about calls.
   package let outcomes: OutcomeDesk
 
   /// - Parameter loops: How many loops handle requests.
@@ -51,15 +53,15 @@ package final class Handlers: Sendable {
 }
 
 extension Handlers {
-  /// In strict mode, writes what a request is about to do and waits until that is on the disk. Call it before what can be done only
-  /// once: a request that strict mode refuses must not spend it.
+  /// In strict mode, writes an audit intent and waits until it is on the disk. Call this before an action
+  /// that is possible only once: a request that strict mode refuses must not use it up.
   ///
   /// - Throws: `audit_unavailable`.
   func intend(_ record: AuditRecord) async throws(Problem) {
     guard await audit.trail?.intends(AuditIntent(record)) != false else { throw .noAudit }
   }
 
-  /// Says in the log why a rule refused: for operators who look into one request.
+  /// Logs why a rule refused a request, at level debug: for operators who investigate one request.
   package func logRefusal(_ denial: Denial, of facts: Facts, by policy: Policy, _ context: RequestContext) {
     guard log.isEnabled(.debug), let reason = policy.reason(for: denial, of: facts) else { return }
     RequestContext.$current.withValue(context) {
@@ -69,8 +71,9 @@ extension Handlers {
     }
   }
 
-  /// Checks that the installation of a waiting callback was neither revoked nor enrolled again. If the store cannot say, the server
-  /// sends nothing: otherwise the revocation of a lost phone would not hold while the store fails.
+  /// Returns a check that the installation of a waiting callback was neither revoked nor enrolled again. If
+  /// the store cannot answer, the server sends nothing: otherwise the revocation of a lost phone would have
+  /// no effect while the store fails.
   package func recheck(
     _ installation: Installation, _ desk: InstallationService, _ context: RequestContext
   ) -> @Sendable () async -> Undelivered? {

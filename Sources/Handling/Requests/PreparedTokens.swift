@@ -1,4 +1,4 @@
-// Keeps the response of `GET /access` serialised, once for each event loop and token.
+// Caches the serialized response of `GET /access`, once for each event loop and token.
 
 package import ChatDesk
 package import HTTP
@@ -7,10 +7,10 @@ import Responses
 import Synchronization
 package import Tokens
 
-/// Keeps, for each loop, the text response with the token that it vended last.
+/// Caches, for each loop, the text responses with the tokens that it vended last.
 ///
-/// It holds one response per loop, replaced with the token. Every request is decided before it gets this
-/// response.
+/// Each loop has one response with an account token and one with a session token. Every request is decided
+/// before it gets this response.
 package final class PreparedTokens: Sendable {
   /// A class, because each request would copy a structure.
   private final class Entry: Sendable {
@@ -44,7 +44,8 @@ package final class PreparedTokens: Sendable {
     }
   }
 
-  /// The text response with a session token. Those of all users differ in the content alone, if they are equally long.
+  /// The text response with a session token. Responses for different users differ only in the content, if
+  /// their tokens have the same length.
   package func response(for token: SessionToken, loop: Int) -> PreparedResponse {
     slots[loop % slots.count].session.withLock { last in
       if let last, last.content.count == token.secret.count {

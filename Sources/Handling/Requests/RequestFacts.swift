@@ -42,14 +42,15 @@ extension Generation {
 }
 
 extension Caller {
-  /// The text of a key in a record. Users of one issuer share a caller; a key is one user's own, with or without an installation.
+  /// The text of an idempotency key in a record. Users of one issuer share a caller, so the text contains the
+  /// user, with or without an installation.
   package func owned(_ key: IdempotencyKey) -> String {
     owner.subject.hasSameBytes(as: owner.callerID) ? key.text : owner.subject + "\u{0}" + key.text
   }
 }
 
 extension Configuration.Callbacks {
-  /// How long a record and what it forbids are kept.
+  /// How long a record, its key and its dedupe entry are kept.
   package var kept: CallbackIntent.Terms {
     .init(dedupeWindow: dedupeWindow, keyRetention: keyRetention, retention: retention)
   }

@@ -14,17 +14,17 @@ import Trust
 
 /// The work for one request at an endpoint that needs a caller.
 package protocol RequestWork: ForClient {
-  /// Its audit line; nil where it has none.
+  /// The audit line; nil if the request has none.
   var line: AuditRecord? { get }
-  /// Whether the work looks at the request's content.
+  /// Whether the work reads the request's content.
   var needsContent: Bool { get }
   /// Whether an installation that was revoked a short while ago still counts as a caller.
   var admitsRevoked: Bool { get }
-  /// Authenticates the request and does everything that needs no waiting, by the given clocks.
-  /// If something has to be waited for before the caller is known, it must leave the work unchanged.
+  /// Authenticates the request and does everything that needs no wait, at the times in `circumstances`. If
+  /// the caller cannot be known without a wait, it must leave the work unchanged.
   ///
-  /// In early circumstances it must not look at the content, nor change anything but to refuse: it returns `content` or `later`
-  /// where the head is no reason to refuse.
+  /// In early circumstances it must not read the content, and may only refuse the request. If the head is no
+  /// reason to refuse, it changes nothing and returns `content` or `later`.
   mutating func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep
@@ -39,14 +39,14 @@ package enum NextStep {
   case respond(PreparedResponse)
   /// The work has to wait for something, and responds itself.
   case later(@Sendable (Responder) async -> Void)
-  /// Something has to be waited for before the caller is known.
+  /// A prerequisite to wait for before the caller is known, such as an issuer's keys.
   case first(Authenticator.Prerequisite)
-  /// The head is no reason to refuse; the content is still to come.
+  /// The head gives no reason to refuse. The content has not arrived yet.
   case content
 }
 
 extension NextStep {
-  /// The same for work that consumes a value.
+  /// `later` for work that consumes a value.
   package static func later<Value: ~Copyable & Sendable>(
     consuming value: consuming Value,
     _ rest: @escaping @Sendable (consuming Value, Responder) async -> Void
@@ -57,8 +57,9 @@ extension NextStep {
 }
 
 extension Handlers {
-  /// Does a request's work. If the caller is not known at once, it waits for an issuer's keys or for the store. Then the work begins
-  /// again with the new time: a token, a rate or an opening may have ended during the wait.
+  /// Performs a request's work. If the caller is not known at once, it waits for an issuer's keys or for the
+  /// store. Then the work begins again with the new time: a token, a rate or opening hours may have ended
+  /// during the wait.
   package func perform(
     _ work: consuming some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
@@ -93,7 +94,7 @@ extension Handlers {
     }
   }
 
-  /// Takes the next step of a whole request that has waited for its caller.
+  /// Performs the next step of a complete request that has waited for its caller.
   func conclude(_ next: NextStep, of work: some RequestWork, _ responder: Responder) async {
     switch next {
     case .respond(let response): responder.respond(response)
@@ -105,13 +106,13 @@ extension Handlers {
     }
   }
 
-  /// Judges a head that needs something else to be judged. Then the request is refused, or its content is read.
+  /// Waits for the prerequisite of a head. Then the request is refused, or its content is read.
   private func judge(
     _ work: consuming some RequestWork, _ prerequisite: Authenticator.Prerequisite,
     _ request: borrowing Request,
     _ exchange: inout Exchange
   ) {
-    // Its one use is left to the whole request.
+    // Only the complete request uses up the proof.
     if case .proof(let verified) = prerequisite {
       exchange.finding = Authenticator.KnownProof(verified, nil)
       return
@@ -134,10 +135,10 @@ extension Handlers {
     }
   }
 
-  /// Waits for what a request needs before its caller is known, one after the other, and begins its work again.
+  /// Waits for a request's prerequisites one after the other, and begins its work again after each.
   ///
   /// - Parameters:
-  ///   - isEarly: Whether the content is still to come. Then nothing is spent.
+  ///   - isEarly: Whether the content has not arrived yet. Then no proof is used up.
   ///   - proof: Gets the proof that was verified on the way.
   func begin(
     _ work: inout some RequestWork, after prerequisite: Authenticator.Prerequisite, _ request: Request,
@@ -146,8 +147,8 @@ extension Handlers {
     var next = NextStep.first(prerequisite)
     var hasFetchedAppCheckKeys = false
     var prepared: Authenticator.Prepared?
-    // For the caller; for the one use of its proof; for the keys of App Check, which a known caller's token needs; then for the
-    // caller again, who may have been revoked meanwhile.
+    // At most four waits: for the caller, for the single use of its proof, for the App Check keys, and for
+    // the caller again, which may have been revoked meanwhile.
     for _ in 1...4 {
       guard case .first(let prerequisite) = next else { break }
       switch prerequisite {

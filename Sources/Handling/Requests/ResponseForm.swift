@@ -1,15 +1,16 @@
-// How another interface over the same handlers has its problems written, and what audit lines call it.
+// How another API over the same handlers writes problems, and its name in audit lines.
 
 package import API
 package import HTTP
 package import HTTPServer
 package import Records
 
-/// The form of an interface's problems. Its requests take the steps of this server's own.
+/// The form of problems in another API. Its requests take the same steps as requests of this server's own
+/// API.
 package struct ResponseForm: Sendable {
-  /// The interface in audit lines.
+  /// The API's name in audit lines.
   package let via: AuditRecord.Via
-  /// A problem as the clients of the interface read it.
+  /// Writes a problem for the API's clients.
   package let problem: @Sendable (Problem, RequestID) -> Response
 
   package init(via: AuditRecord.Via, problem: @escaping @Sendable (Problem, RequestID) -> Response) {

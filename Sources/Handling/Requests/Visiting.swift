@@ -1,4 +1,4 @@
-// Runs requests that only need a caller.
+// Runs requests that need only a caller.
 
 package import API
 package import Callers
@@ -11,7 +11,7 @@ package import Records
 package import Serving
 import Store
 
-/// A caller who looks at something.
+/// A request of a known caller, for the handler that answers it.
 package struct Visit: ForClient {
   package let client: ClientRequest
   package let caller: Caller
@@ -19,7 +19,7 @@ package struct Visit: ForClient {
   package let time: UnixTime
   /// Gets the response.
   package let responder: Responder
-  /// What it takes to judge the request again.
+  /// The data for evaluating the request again.
   let waiting: WaitingRequest
 }
 
@@ -43,7 +43,7 @@ extension Generation {
 }
 
 extension Handlers {
-  /// Checks that the content is JSON of at most so many bytes, as far as the head tells.
+  /// Checks by the head that the content is JSON of at most so many bytes.
   static func checkJSON(atMost limit: Int) -> HeadCheck {
     { (request, _, _, _) throws(Problem) in
       try JSONContent.check(request)
@@ -51,15 +51,16 @@ extension Handlers {
     }
   }
 
-  /// Authenticates a request and responds to it from a task. If `answer` returns nil, the request is judged again from its beginning.
+  /// Authenticates a request and responds to it from a task. If `answer` returns nil, the request is
+  /// evaluated again from the start.
   ///
   /// - Parameters:
-  ///   - readsContent: Whether its content counts. What is audited changes something, or says something of a secret: there it always
-  ///     does.
+  ///   - readsContent: Whether the handler needs the content. Audited requests always do: they change
+  ///     something, or reveal something about a secret.
   ///   - app: The app that the request is for; nil for the one that its query names.
-  ///   - isAttested: Whether the app's terms of App Check hold for it.
+  ///   - isAttested: Whether the app's App Check terms apply to the request.
   ///   - admitsRevoked: Whether an installation that was revoked a short while ago still counts as a caller.
-  ///   - check: Refuses a head before the content is read. It may write into the audit line why.
+  ///   - check: Checks a head before the content is read. It may note in the audit line why it refuses.
   package func visit(
     _ request: borrowing Request, _ exchange: inout Exchange, as action: AuditedAction? = nil,
     readsContent: Bool = false, form: ResponseForm? = nil, app: Request.QueryItem? = nil,
@@ -77,17 +78,17 @@ extension Handlers {
   }
 }
 
-/// A request that only reads.
+/// The work for a request that `visit` answers.
 private struct Visiting: RequestWork {
   var client: ClientRequest
-  /// Nil where looking is not audited.
+  /// Nil if the request is not audited.
   let line: AuditRecord?
   let needsContent: Bool
-  /// The app that the request names, if any, by whose terms of App Check it is judged; nil to judge it by none.
+  /// The request's app, whose App Check terms apply; nil to apply none.
   let app: Request.QueryItem?
   let admitsRevoked: Bool
   let check: HeadCheck
-  /// Makes the response, and notes in the record what it is about.
+  /// Makes the response, and notes in the record what the request is about.
   let answer: @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response?
 
   func begin(

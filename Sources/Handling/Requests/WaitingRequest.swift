@@ -1,4 +1,5 @@
-// Judges a request again that has waited for a token: a stop, a revocation or a reload may have come meanwhile.
+// Evaluates a request again after it waited for a token: meanwhile there may have been a stop, a revocation
+// or a reload.
 
 import API
 package import Callers
@@ -14,11 +15,11 @@ import Store
 
 /// A request that waits for something after it was permitted.
 package struct WaitingRequest: Sendable {
-  /// Who was permitted.
+  /// The permitted caller.
   let caller: Caller
   let request: Request
   fileprivate let peer: IPAddress?
-  /// The proof of the caller's key. The request has taken its one use already.
+  /// The proof of the caller's key. The request has already used it up.
   fileprivate let proof: Authenticator.KnownProof?
 
   package init(_ caller: Caller, _ request: Request, _ circumstances: Authenticator.Circumstances) {
@@ -39,15 +40,15 @@ package struct WaitingRequest: Sendable {
 }
 
 extension Handlers {
-  /// How often a request is judged again. Only reloads in a row could go on.
+  /// How often a request is evaluated again. Only a series of reloads could reach this limit.
   private static let mostRounds = 3
 
-  /// Whether a permitted request may still get a token after its wait: there was no reload, no stop refuses it, and the caller's
-  /// installation is alive.
+  /// Whether a permitted request may still get a token after its wait: there was no reload, no stop refuses
+  /// it, and the caller's installation is still valid.
   ///
   /// - Parameters:
   ///   - app: The app as the request names it.
-  ///   - isLong: Whether it may have waited for longer than a record of an installation is cached.
+  ///   - isLong: Whether the wait may have been longer than an installation's record is cached.
   func isPermitted(
     _ client: ClientRequest, _ waiting: WaitingRequest, app: Request.QueryItem, isLong: Bool = true
   ) async throws(Problem) -> Bool {
@@ -62,7 +63,7 @@ extension Handlers {
         throw .noInstallations
       }
     }
-    // After the store, which may be slow.
+    // Check again, because the store may have been slow.
     guard generations.current === client.generation else { return false }
     do throws(Decider.Refusal) {
       _ = try client.generation.decider.admit(Applicant(waiting.caller), to: .access, app: app)
@@ -72,9 +73,9 @@ extension Handlers {
     }
   }
 
-  /// Judges a request from its beginning, under the configuration of this moment.
+  /// Evaluates a request from the start, under the current configuration.
   ///
-  /// - Parameter renewed: Makes the work for it.
+  /// - Parameter renewed: Makes the work for the new evaluation.
   func judgeAgain<Work: RequestWork>(
     _ client: ClientRequest, _ waiting: WaitingRequest, _ responder: Responder,
     _ renewed: (ClientRequest) -> Work

@@ -21,7 +21,8 @@ struct TicketRequest: Sendable {
   static let nameLength = 80
 
   let ticket: NewTicket
-  /// SHA-256 of the whole content in one order. Two requests with the same one ask for the same ticket.
+  /// SHA-256 of the whole content in a fixed order. Two requests with the same digest ask for the same
+  /// ticket.
   let digest: SHA256Digest
 
   private static let members = [
@@ -62,7 +63,7 @@ struct TicketRequest: Sendable {
     if let priority { whole.append("priority", .string(priority.rawValue)) }
     if let group { whole.append("group_key", .string(group)) }
     whole.append("related_channels", .array(channels.map { .string($0) }))
-    // Last, and only where it is given: requests of earlier releases keep their digest.
+    // Last, and only if it is given: requests of earlier releases keep their digest.
     if let userName { whole.append("user_name", .string(userName)) }
     digest = SHA256Digest(of: whole.serialized())
   }
@@ -152,7 +153,7 @@ extension FieldProblems {
         add(path, "This is \(element.kindName); give a string.")
         continue
       }
-      // The desk takes them joined by commas.
+      // The desk accepts them as one text, joined by commas.
       let isSound = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ",") }
       guard isSound, (1...TicketRequest.lineLength).contains(text.utf8.count) else {
         add(path, "Give the URL of a channel, without spaces and commas.")

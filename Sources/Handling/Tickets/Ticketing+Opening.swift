@@ -1,4 +1,4 @@
-// Takes a valid request for a ticket through key, rules and dedupe to the desk, and saves what came of it.
+// Takes a valid request for a ticket through key, rules and dedupe to the desk, and saves the outcome.
 
 import API
 import Callers
@@ -21,11 +21,11 @@ extension Handlers {
   /// The result of a valid request before its ticket is created.
   private enum TicketVerdict: ~Copyable, Sendable {
     case answer(PreparedResponse)
-    /// It has a record, and nothing forbids it.
+    /// The ticket has a record, and nothing forbids it.
     case open(Grant, CustomerID)
   }
 
-  /// Goes on once the request is known to be sound. A client that leaves ends it until it has a record, and not after.
+  /// Answers a valid request. If the client leaves, the request ends, unless it already has a record.
   func answer(_ ticketing: Ticketing, _ requested: RequestedTicket, _ responder: Responder) async {
     var (ticketing, requested) = (ticketing, requested)
     var hold = Hold(requested.intent, callbacks)
@@ -65,7 +65,7 @@ extension Handlers {
       case (.inProgress, _), (.free, .inProgress): return .answer(refuse(ticketing, Problem(.inProgress)))
       case (.free, .free): duplicate = standing.duplicate
       }
-      // Before a customer is made at Sendbird. The store would refuse the record.
+      // Check before creating a customer at Sendbird: if the clock is wrong, the record cannot be saved.
       try callbacks.store.checkClock()
     } catch {
       return .answer(notSaved(&ticketing, error, "standing"))
@@ -85,7 +85,7 @@ extension Handlers {
     }
     requested.intent.charges = grant.charges
     if let duplicate { return .answer(refuse(ticketing, .duplicateTicket(of: duplicate))) }
-    // The customer is made at Sendbird, too.
+    // The intent comes here because the next step may create the customer at Sendbird.
     let audited = AuditIntent(
       .ticket, ticketing.record.requestID, callback: requested.intent.id.description,
       callerID: requested.caller.id,
@@ -123,7 +123,7 @@ extension Handlers {
     case granted(Grant)
   }
 
-  /// Asks the rules. The allowances are taken with the record, unless the ticket is a duplicate.
+  /// Evaluates the rules. The allowances are taken with the record, unless the ticket is a duplicate.
   private func judge(
     _ ticketing: inout Ticketing, _ requested: RequestedTicket, takes: Bool
   ) async -> TicketRuling {
@@ -182,7 +182,8 @@ extension Handlers {
     }
   }
 
-  /// Refuses a ticket for which an allowance was exhausted when its record was to be saved: others were faster.
+  /// Refuses a ticket for which an allowance was exhausted when its record was to be saved: others were
+  /// faster.
   private func refuseExhausted(_ ticketing: inout Ticketing, _ requested: RequestedTicket) -> PreparedResponse
   {
     guard let charges = requested.intent.charges, let (denial, verdicts) = charges.refusal else {

@@ -1,4 +1,5 @@
-// `POST /tickets` and `GET /tickets/{id}`: authenticates the caller, checks the kill switch, app and body, and starts the ticket.
+// `POST /tickets` and `GET /tickets/{id}`: authenticates the caller, checks the kill switch, app and body,
+// and starts the ticket.
 
 import API
 import Callbacks
@@ -18,7 +19,7 @@ import Responses
 import Serving
 import Store
 
-/// One request for a ticket on its way, with everything that its response needs.
+/// A request for a ticket, from its start to its response.
 struct Ticketing: Sendable {
   let client: ClientRequest
   var record: AuditRecord
@@ -55,7 +56,7 @@ extension Handlers {
     perform(Ticketing(client: client, record: client.record(of: .ticket)), request, &exchange)
   }
 
-  /// `GET /tickets/{id}`: the record, for the user who asked for it.
+  /// `GET /tickets/{id}`: the record, for the user who requested it.
   package func showTicket(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
       guard let id = CallbackID(id) else { throw .noTicket }
@@ -73,7 +74,7 @@ extension Handlers {
 
   // MARK: On the loop
 
-  /// Authenticates a request, asks kill switch and app, and checks its content.
+  /// Authenticates a request, checks kill switch and app, and checks its content.
   fileprivate func read(
     _ request: borrowing Request, _ ticketing: inout Ticketing, _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
@@ -112,7 +113,8 @@ extension Handlers {
         let intent = CallbackIntent(
           id: CallbackID(at: facts.instant), callerID: owner.callerID, subject: owner.subject,
           appID: facts.appID, matter: .ticket(digest),
-          // No callback has this fingerprint: a key that was used for one is used.
+          // No callback has this fingerprint, so a key that was used for a callback cannot be used again for
+          // a ticket.
           key: key.map { .init(text: caller.owned($0), fingerprint: Array("ticket".utf8) + digest) },
           terms: terms.kept,
           deadline: facts.instant.advanced(by: terms.timeout))

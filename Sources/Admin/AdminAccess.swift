@@ -8,12 +8,14 @@ import JOSE
 package import Pages
 package import Platform
 
-/// How the server recognises operators: by a Bearer token on the public listener and on an admin listener
-/// beyond loopback. On a loopback admin listener every client of this machine is an operator, unless operators have names.
+/// How the server recognizes operators: by a Bearer token on the public listener and on an admin listener
+/// beyond loopback. On a loopback admin listener every client of this machine is an operator, unless
+/// operators have names.
 package enum AdminAccess: Sendable {
-  /// Only a token opens; without a configured one, nothing is here.
+  /// Every request needs a token. Without a configured token, there is no admin interface here.
   case token
-  /// Every client that reaches the listener, but no page of another site in a browser on this machine.
+  /// Every client that reaches the listener is admitted, except pages of other sites in a browser on this
+  /// machine.
   case loopback
 
   /// Who sends a request, or why it is refused.
@@ -49,7 +51,8 @@ package enum AdminAccess: Sendable {
     /// Tokens have no user names, so the throttle counts by address alone.
     private static let identity = Array("operator".utf8)
 
-    /// Counts a wrong token. Returns how long this address has to wait if it sent too many before; that one is not counted.
+    /// Counts a wrong token. If this address sent too many before, returns how long it has to wait, and does
+    /// not count this one.
     func failed(_ digest: SHA256Digest) -> Duration? {
       let wait = throttle.wait(
         address: address, identity: Self.identity, credential: .init(digest: digest), now: now)
@@ -79,7 +82,7 @@ package enum AdminAccess: Sendable {
     return .by(Operator.local.identity, Operator.local.role)
   }
 
-  /// Whether anything is here.
+  /// Whether there is an admin interface here.
   private func isPresent(_ operators: OperatorRegistry) -> Bool {
     switch self {
     case .token: !operators.isEmpty
@@ -87,26 +90,28 @@ package enum AdminAccess: Sendable {
     }
   }
 
-  /// The operator's page, where it is. It holds no data, so it needs no token, and a page of any site may link to it.
+  /// The operator's page; nil without an admin interface here. The page contains no data, so it needs no
+  /// token, and a page of any site may link to it.
   package func page(_ operators: OperatorRegistry) -> FixedDocument? {
     isPresent(operators) ? OperatorPage.page : nil
   }
 
-  /// The page's style or script, where the page is.
+  /// The style or the script of the operator's page; nil for other requests, and without an admin interface
+  /// here.
   package func file(for request: borrowing Request, _ operators: OperatorRegistry) -> FixedDocument? {
     guard request.method == .get || request.method == .head, isPresent(operators) else { return nil }
     return request.pathIs("/admin/operator.css")
       ? OperatorPage.styleFile : request.pathIs("/admin/operator.js") ? OperatorPage.scriptFile : nil
   }
 
-  /// The page in its place, for browsers, where there is no token; nil where there is one.
+  /// The response to browsers in place of the operator's page, if no token is configured; nil otherwise.
   package func replacement(for request: borrowing Request, _ operators: OperatorRegistry) -> PreparedResponse?
   {
     guard !isPresent(operators), Self.isByBrowser(request) else { return nil }
     return OperatorPage.switchedOff
   }
 
-  /// The way from `/admin`, as people type it, to the page; nil for any other request.
+  /// The redirect from `/admin`, as people type it, to the page; nil for any other request.
   package static func redirect(_ request: borrowing Request) -> Response? {
     guard request.pathIs("/admin"), isByBrowser(request) else { return nil }
     // Other clients get a problem document at this path.
@@ -144,7 +149,7 @@ package enum AdminAccess: Sendable {
     switch operators.identify(
       token, fetched: guesses.hasFetchedKeys, now: guesses.time, at: guesses.now)
     {
-    // A right token passes even while others guess at its address: operators need the kill switch then.
+    // A correct token passes even while others guess at its address: operators need the kill switch then.
     case .by(let identity, let role): return .by(identity, role)
     case .fetchFirst(let source): return .fetchFirst(source)
     case .unavailable(let wait):
@@ -172,15 +177,17 @@ package enum AdminAccess: Sendable {
     return problem
   }
 
-  /// Refuses requests of web pages of other origins; nil for the operator's page and for clients that are no browsers.
+  /// Refuses requests of web pages of other origins; nil for the operator's page and for clients that are not
+  /// browsers.
   private static func judgeOrigin(_ request: borrowing Request) -> Problem? {
     request.isOfForeignPage
       ? Problem(.denied, "Web pages on other origins may not use this interface.") : nil
   }
 
-  /// Refuses requests that a page of another site could make a browser on this machine send to loopback. After DNS rebinding
-  /// `Host` has the attacker's name. A form, or a page without permission, can send three media types. Of these the server
-  /// accepts only the one that curl sends by default, and not from a browser.
+  /// Refuses requests that a page of another site could make a browser on this machine send to loopback.
+  /// After DNS rebinding `Host` has the attacker's name. A form, or a page without permission, can send three
+  /// media types. Of these the server accepts only the one that curl sends by default, and not from a
+  /// browser.
   private static func judgeBrowser(_ request: borrowing Request) -> Problem? {
     if let host = request.text(of: .host), !LocalName.isMeant(by: host) {
       return Problem(.denied, "Open the admin interface as localhost or by IP address.")

@@ -55,11 +55,11 @@ struct AdminBody {
       note("reason", "Give one line of text with at most \(Stop.longestReason) characters.")
       return nil
     }
-    // It goes into the log.
+    // The reason goes into the log, so hide phone numbers.
     return text.hidingPhoneNumbers
   }
 
-  /// Ends reading: throws all mistakes, unknown members included.
+  /// Throws all mistakes, including unknown members. Call it after the last member was read.
   mutating func finish() throws(Problem) {
     for (name, _) in object.members where !taken.contains(name) {
       note(name, "Unknown member. Known members: \(taken.sorted().joined(separator: ", ")).")
@@ -109,9 +109,9 @@ struct StopRequest {
     }
   }
 
-  /// The stop it asks for, from a time on.
+  /// The requested stop, beginning at a time.
   func stop(at seconds: Int64, by operator: Operator.Identity) -> Stop {
-    // A part of a second is a whole one: it does not end early.
+    // Round up, so that the stop does not end early.
     let span = duration.map { $0.wholeSecondsRoundedUp }
     return Stop(
       target, action, since: seconds, until: span.map { seconds.addingClamped(Int64($0)) }, reason: reason,

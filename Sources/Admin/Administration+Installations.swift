@@ -81,8 +81,8 @@ extension Administration {
     }
   }
 
-  /// Approves an installation for the sandbox's page. Every user of this machine is an operator there. The sandbox has checked the
-  /// origin of the request.
+  /// Approves an installation for the sandbox's page. Every user of this machine is an operator there. The
+  /// sandbox has checked the origin of the request.
   package func approveInSandbox(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     let operators = OperatorRequest(
@@ -110,7 +110,8 @@ extension Administration {
     }
     try body.finish()
     let service = try service(operators)
-    // A line of its own, since the request has one with the error.
+    // If the revocation is confirmed only later, it gets its own audit line: the request's line has the
+    // error.
     let found: @Sendable (OperatorLine) -> @Sendable (InstallationService.Revocation) -> Void = {
       [audit] line in
       { revocation in
@@ -125,7 +126,8 @@ extension Administration {
         answered.record.note(try await service.revoke(id, onFound: found(answered)))
         return Self.done
       }
-      // One line for each. After a failure in the middle, the installations before it stay revoked, with their lines.
+      // Each installation gets its own audit line. After a failure in the middle, the installations before it
+      // stay revoked, with their lines.
       let blank = answered
       var hasRevoked = false
       for id in try await service.installations(subject: subject ?? "") {
@@ -171,7 +173,7 @@ extension Administration {
     return code
   }
 
-  /// Answers beside the loop, with an audit line where something changes.
+  /// Answers off the event loop, with an audit line if something changes.
   private func answer(
     _ operators: OperatorRequest, _ exchange: inout Exchange, _ action: AuditedAction?,
     _ body: @escaping @Sendable (inout OperatorLine) async throws(InstallationService.Failure) -> Response
@@ -195,10 +197,10 @@ extension Administration {
   }
 }
 
-/// The states of the list: one, or all of them one after the other.
+/// The query for the list: one state, or all states one after the other.
 private struct InstallationList: Sendable {
   private var states: [InstallationQuery.State]
-  /// The key of the last entry of the page before, in the first of the states.
+  /// The key of the last entry on the previous page, in the first of the states.
   private var after: String?
   private let limit: Int
 
@@ -226,12 +228,13 @@ private struct InstallationList: Sendable {
     states = state.map { [$0] } ?? all
     if let (first, key) = cursor {
       states = Array(states.drop { $0 != first })
-      // Without a key the page begins with the state: the page before ended with the last entry of another.
+      // Without a key, the page begins at the start of the state: the previous page ended with the last entry
+      // of another state.
       after = key.isEmpty ? nil : key
     }
   }
 
-  /// A page, and the beginning of the next one.
+  /// A page, and the cursor of the next page.
   func entries(_ service: InstallationService, at now: Instant) async throws(StoreError) -> (
     [InstallationEntry], next: String?
   ) {
@@ -255,7 +258,7 @@ extension AuditRecord {
     (installation, app) = (enrolment.client.id.description, enrolment.appID)
   }
 
-  /// Notes what a revocation has ended.
+  /// Notes the app of a revoked installation, and how many of its appointments ended.
   fileprivate mutating func note(_ revocation: InstallationService.Revocation) {
     (app, cancelled) = (revocation.installation?.appID, revocation.cancelled)
   }

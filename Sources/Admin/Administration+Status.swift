@@ -28,7 +28,7 @@ extension Administration {
       { Digits.read($0, in: 0...999_999_999_999) })
     try query.finish()
     let responder = exchange.deferred()
-    // It reads thousands of counters, for which a loop has no time.
+    // The status reads thousands of counters, which would block the event loop for too long.
     operators.context.task { [self] in
       var (status, lines) = status(operators.generation, after: after ?? 0)
       status["operator"] = [
@@ -50,7 +50,7 @@ extension Administration {
     let id = query.value("request_id", wanted, need) { $0.isEmpty ? nil : $0 }
     try query.finish()
     let responder = exchange.deferred()
-    // It reads millions of octets, for which a loop has no time.
+    // The search reads millions of bytes, which would block the event loop for too long.
     operators.context.task { [audit] in
       let found = audit.recent.decisions(of: id ?? "")
       responder.respond(
@@ -163,7 +163,7 @@ extension Administration {
     return store
   }
 
-  /// Every brake that is on. That on each number has no share in use.
+  /// Every brake that is on. The brake on each number has no `used_ratio`.
   private func brakes(_ generation: Generation) -> [JSONValue] {
     let policy = generation.decider.policy
     let figures = policy.brakes

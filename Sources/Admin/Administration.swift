@@ -23,7 +23,7 @@ package struct OperatorRequest: Sendable {
   package let by: Operator
   /// The configuration that serves the request, even after a reload.
   let generation: Generation
-  /// Where it comes from.
+  /// The client's address.
   let address: IPAddress
   let context: RequestContext
 
@@ -56,10 +56,10 @@ package final class Administration: Sendable {
   package let log: Log
   package let clock: StoreClock
   let started: UnixTime
-  /// Separate from the callers' throttle, so that failed logins of apps cannot lock operators out of the kill switch.
+  /// Separate from the callers' throttle, so that failed logins of apps cannot lock operators out of the kill
+  /// switch.
   package let throttle = LoginThrottle()
 
-  /// Administers these parts.
   /// - Parameter appRoutes: The routes whose latency the status shows.
   package init(
     generations: Generations, runtime: Runtime, store: any Store, reloader: Reloader,
@@ -87,7 +87,8 @@ package final class Administration: Sendable {
 
   /// `GET /metrics`
   package func showMetrics(_ operators: OperatorRequest, _ exchange: inout Exchange) {
-    // Looking at thousands of descriptors takes milliseconds that no loop has.
+    // Looking at thousands of file descriptors takes milliseconds, which would block the event loop for too
+    // long.
     let responder = exchange.deferred()
     Task { [metrics] in responder.respond(metrics.response()) }
   }
@@ -194,7 +195,7 @@ package final class Administration: Sendable {
         let (level, message) = try await body()
         log.write(stop, message, level, address: address)
         line.append(to: audit)
-        // From now on the problem counts the requests that it hits.
+        // Update the list now, so that a new stop counts the requests that it refuses from here on.
         _ = attention.entries()
         responder.respond(Self.answer(["stops": stops]))
       } catch {
@@ -270,7 +271,8 @@ struct UnsavedChange {
   let log: String
   let detail: String
 
-  /// The stop applies to this instance until the store works again. A store that did not respond may have saved it.
+  /// The stop applies to this instance until the store works again. A store that did not respond may have
+  /// saved it.
   static func stop(_ error: StoreError) -> UnsavedChange {
     UnsavedChange(
       log:

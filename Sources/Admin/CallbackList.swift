@@ -48,7 +48,8 @@ extension CallbackDocument {
       document["ticket"] = .object(ticket.opened.map(TicketDocument.members) ?? [:])
     }
     document["caller"] = .string(record.callerID)
-    // As audit lines name it: by this, operators find and revoke it.
+    // The subject as audit lines name it. Operators use this name to find and revoke the subject's
+    // installations.
     if record.subject != nil { document["subject"] = .string(AuditedCaller(of: record).subject) }
     if let app = record.appID { document["app"] = .string(app) }
     if let status = record.upstreamStatus { document["upstream_status"] = .number(JSONNumber(Int64(status))) }

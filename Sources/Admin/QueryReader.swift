@@ -29,7 +29,7 @@ struct QueryReader {
     return nil
   }
 
-  /// Ends reading: throws all mistakes.
+  /// Throws all mistakes. Call it after the last item was read.
   consuming func finish() throws(Problem) {
     guard mistakes.isEmpty else { throw .invalid(mistakes) }
   }

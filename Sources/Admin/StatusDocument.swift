@@ -1,4 +1,5 @@
-// The parts of the status that show activity: decisions, latency, opening hours, callbacks and upstream services.
+// The parts of the status that show activity: decisions, latency, opening hours, callbacks and upstream
+// services.
 
 import API
 import Callers
@@ -40,7 +41,7 @@ enum StatusDocument {
     ]
   }
 
-  /// How long responses to apps took in the last hour.
+  /// The latency of responses to apps in the last hour.
   /// - Parameter appRoutes: The routes of apps.
   static func latency(_ report: RecentActivity.Report, of appRoutes: Set<String>) -> [JSONValue] {
     report.latencies.filter { latency in appRoutes.contains(latency.route) }.map { latency in
@@ -53,7 +54,7 @@ enum StatusDocument {
     }
   }
 
-  /// Whether callbacks are open now, for each app, and for each caller where callers differ.
+  /// Whether callbacks are open now, for each app, and for each caller if callers differ.
   static func openings(_ generation: Generation, at now: Instant) -> [JSONValue] {
     let configuration = generation.configuration
     var callers = configuration.callers.map(\.id)
@@ -86,7 +87,7 @@ enum StatusDocument {
     }
   }
 
-  /// A present problem.
+  /// A current problem.
   /// - Parameter runbooks: The runbook's address.
   static func entry(_ entry: Attention, _ runbooks: String) -> JSONValue {
     var document: JSONObject = ["code": .string(entry.code.rawValue), "since": .string(entry.since.rfc3339)]
@@ -98,7 +99,8 @@ enum StatusDocument {
     return .object(document)
   }
 
-  /// The account in the URL of Talkdesk ID: `acme` in `https://acme.talkdeskid.com/oauth/token`; another host as it is.
+  /// The account in the URL of Talkdesk ID: `acme` in `https://acme.talkdeskid.com/oauth/token`; another host
+  /// as it is.
   static func account(_ tokenURL: String) -> String {
     let host = tokenURL.utf8.split(separator: UInt8(ascii: "/")).dropFirst().first ?? tokenURL.utf8[...]
     let labels = host.split(separator: UInt8(ascii: "."), maxSplits: 1)
@@ -114,12 +116,12 @@ enum StatusDocument {
       })
   }
 
-  /// The attestations of a type, or the proofs of keys, that the server has judged.
+  /// The attestations of a type, or the proofs of keys, that the server has verified.
   static func trust(_ kind: (kind: String, judged: Int, failed: Int)) -> JSONValue {
     ["kind": .string(kind.kind), "judged": number(kind.judged), "failed": number(kind.failed)]
   }
 
-  /// A service that the server asks.
+  /// An upstream service.
   static func upstream(_ health: ServiceMetrics.UpstreamHealth) -> JSONValue {
     var document: JSONObject = [
       "upstream": .string(health.name),
@@ -130,7 +132,8 @@ enum StatusDocument {
     return .object(document)
   }
 
-  /// The status with the last decisions. Their audit lines are JSON already, so they are copied and not read.
+  /// The status with the last decisions. Their audit lines are JSON already, so they are copied without being
+  /// parsed.
   static func response(_ status: JSONObject, decisions: [RecentDecisions.Entry]) -> Response {
     var content = JSONValue.object(status).serialized()
     content.removeLast()

@@ -67,7 +67,8 @@ extension Administration {
     }
   }
 
-  /// Changes the list in a task, with an audit line. Like a stop, a block does not wait for its line in strict audit.
+  /// Changes the list in a task, with an audit line. Like a stop, a block does not wait for its line in
+  /// strict audit.
   private func change(
     _ action: AuditedAction, _ wanted: BlockRequest, _ operators: OperatorRequest, _ exchange: inout Exchange,
     _ body: @escaping @Sendable () async throws(StoreError) -> Problem?

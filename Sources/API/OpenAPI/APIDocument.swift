@@ -4,7 +4,7 @@ import Gate
 import HTTP
 package import JSON
 
-/// The description of this server's interface.
+/// The OpenAPI description of this server's interface.
 package struct APIDocument: Sendable {
   /// All endpoints, in the order in which they are shown.
   let endpoints: [Endpoint]
@@ -73,7 +73,7 @@ package struct APIDocument: Sendable {
     return paths
   }
 
-  /// - Parameter original: The path this one is another name of.
+  /// - Parameter original: The path that this path is another name for; nil if it is the usual one.
   private func item(_ endpoint: Endpoint, _ original: String?) -> JSONValue {
     var item: JSONObject = ["description": .string("Allow: \(endpoint.allowed)")]
     for operation in endpoint.operations {
@@ -103,7 +103,7 @@ package struct APIDocument: Sendable {
   private func security(_ operation: APIOperation) -> JSONValue {
     switch operation.access {
     case .everybody: return []
-    // OpenAPI 3.1 §4.8.30: for schemes that are not OAuth, the names of roles.
+    // OpenAPI 3.1 §4.8.30: a scheme other than OAuth lists the names of roles.
     case .operators(let role): return [["operators": [.string(role.rawValue)]]]
     case .callers:
       var schemes: [JSONValue] = [["basic": []], ["bearer": []], ["apiKey": []]]
@@ -135,7 +135,7 @@ package struct APIDocument: Sendable {
   private static func response(_ answers: [APIAnswer], _ refusal: APIRefusals?) -> JSONValue {
     let descriptions = answers.map(\.description) + (refusal.map { [$0.description] } ?? [])
     var fields = [APIField.requestID] + answers.flatMap(\.fields)
-    // A response is one of them, so a header that only one has is optional.
+    // The response has one of these forms, so a header that only some have is optional.
     for field in refusal?.fields ?? [] where !fields.contains(where: { $0.name == field.name }) {
       fields.append(answers.isEmpty ? field : field.atTimes)
     }
@@ -173,7 +173,8 @@ package struct APIDocument: Sendable {
 
   // MARK: Components
 
-  /// Every refusal that some operation has to itself.
+  /// The groups of refusals, as components, except those whose status a successful response of the operation
+  /// has, too.
   private var refusals: JSONObject {
     var object = JSONObject()
     for operation in endpoints.flatMap(\.operations) {

@@ -1,4 +1,4 @@
-// Describes the door for AI agents for the API documentation.
+// Describes the endpoint for AI agents for the API documentation.
 
 import HTTP
 import JSON

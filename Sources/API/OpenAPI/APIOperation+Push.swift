@@ -1,10 +1,10 @@
-// Describes the endpoints of tokens that come by push for the API documentation.
+// Describes the endpoints for tokens by push for the API documentation.
 
 import HTTP
 import JSON
 
 extension APIAnswer {
-  /// The token comes by push.
+  /// The answer if the token comes by push.
   static let pushed = APIAnswer(
     status: .accepted,
     description: """

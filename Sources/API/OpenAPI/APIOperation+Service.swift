@@ -98,7 +98,7 @@ extension APIOperation {
       unchanged,
     ])
 
-  /// A page for people, which a browser may have already.
+  /// The answers of a page for people, which a browser may already have.
   private static let page = [
     APIAnswer(
       status: .ok, description: "The page.",

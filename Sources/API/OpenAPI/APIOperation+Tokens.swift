@@ -4,7 +4,7 @@ import HTTP
 import JSON
 
 extension APIParameter {
-  /// Which app a request is for.
+  /// The app that a request is for.
   static let app = APIParameter(
     name: "app", place: .query,
     description:
@@ -28,7 +28,7 @@ extension APIOperation {
   private static let exampleToken = JSONValue.string(
     "eyJhbGciOiJFUzI1NiJ9.eyJzY3AiOiJjYWxsYmFjayJ9.c2lnbmF0dXJl")
 
-  /// The forms of a token.
+  /// The content types in which a token is returned.
   static let tokenContents: [APIContent] = [
     APIContent(
       type: "text/plain", schema: ["type": "string", "minLength": 1], examples: [("token", exampleToken)]),

@@ -4,7 +4,7 @@ package import Gate
 import HTTP
 import JSON
 
-/// One method of an endpoint. `/openapi.json` and `/docs` come from this description alone.
+/// One method of an endpoint. `/openapi.json` and `/docs` are made only from this description.
 package struct APIOperation: Sendable {
   /// The sections of the document.
   enum Tag: String, CaseIterable, Sendable {
@@ -18,7 +18,7 @@ package struct APIOperation: Sendable {
     case about = "About"
   }
 
-  /// The clients that may use it.
+  /// The clients that may use the operation.
   enum Access: Hashable, Sendable {
     case everybody
     case callers
@@ -31,41 +31,41 @@ package struct APIOperation: Sendable {
   let id: String
   let tag: Tag
   let access: Access
-  /// A few words.
+  /// A summary in a few words.
   let summary: String
   /// The explanation for clients: paragraphs, with `code` between backticks.
   let description: String
   var parameters: [APIParameter] = []
-  /// The content a request has to have.
+  /// The required content of a request.
   var content: APIContent?
-  /// The responses of a success.
+  /// The responses to a successful request.
   let answers: [APIAnswer]
-  /// Its refusals, besides those of every operation of its kind.
+  /// The refusals of the operation, besides those that every operation of its kind has.
   var refusals: [Problem.Code] = []
-  /// Whether the terms of App Check of its app hold for it.
+  /// Whether the operation requires App Check if its app does.
   var isAttested = true
-  /// The path where it has its name; nil there.
+  /// The usual path, if this is the operation at another path; nil at the usual path.
   var original: String?
 
-  /// The same at another path, which is only another name for it.
+  /// The same operation at another path, which is only another name for it.
   package func alias(of path: String) -> APIOperation {
     var alias = self
     alias.original = path
     return alias
   }
 
-  /// Its parameters, and the headers that each request with a credential may have.
+  /// The parameters, and the headers that each request with a credential may have.
   var allParameters: [APIParameter] {
     guard access == .callers else { return parameters }
     return parameters + [.proof] + (isAttested ? [.appCheck] : [])
   }
 
-  /// The lowest role of operators that may use it; nil if it is not for operators alone.
+  /// The lowest role of operators that may use the operation; nil if it is not only for operators.
   package var role: Operator.Role? {
     if case .operators(let role) = access { role } else { nil }
   }
 
-  /// Every refusal: its own, those of the credentials, and those of every request.
+  /// Every refusal: the operation's own, those of its credentials, and those of every request.
   var allRefusals: [Problem.Code] {
     let credentials: [Problem.Code] =
       switch access {
@@ -86,13 +86,13 @@ package struct APIOperation: Sendable {
 }
 
 extension [Problem.Code] {
-  /// The refusals of an app that has to be genuine.
+  /// The refusals if an app must prove that it is genuine.
   static let ofAttestations: [Problem.Code] = [
     .attestationRequired, .attestationFailed, .attestationUnavailable,
   ]
 }
 
-/// Something beside a path.
+/// A parameter of an operation, in its path, query or header.
 struct APIParameter: Sendable {
   enum Place: String, Sendable {
     case path
@@ -105,9 +105,9 @@ struct APIParameter: Sendable {
   let description: String
   var schema: JSONValue = ["type": "string"]
   var example: JSONValue?
-  /// Whether being there is all it says.
+  /// Whether the parameter has a meaning without a value.
   var isFlag = false
-  /// Whether a request needs it. Each parameter of a path is needed.
+  /// Whether a request needs the parameter. Each parameter of a path is needed.
   var isRequired = false
 
   var json: JSONValue {
@@ -140,14 +140,13 @@ extension APIParameter {
 /// One form of content.
 struct APIContent: Sendable {
   let type: String
-  /// Another media type that may have the same members.
+  /// Another media type with the same members.
   var otherType: String?
-  /// Its schema.
   let schema: JSONValue
   /// Examples by name.
   var examples: [(name: String, value: JSONValue)] = []
 
-  /// JSON of a named schema.
+  /// JSON content with a named schema.
   static func json(_ name: String, _ examples: (name: String, value: JSONValue)...) -> APIContent {
     APIContent(
       type: "application/json", schema: ["$ref": .string("#/components/schemas/\(name)")], examples: examples)
@@ -164,7 +163,7 @@ struct APIContent: Sendable {
   }
 }
 
-/// One status an operation answers with when all is well.
+/// One status of a successful response, with its contents and headers.
 struct APIAnswer: Sendable {
   let status: Status
   let description: String
@@ -177,19 +176,19 @@ struct APIAnswer: Sendable {
 struct APILink: Sendable {
   let operation: String
   let parameter: String
-  /// Where in the answer, as a runtime expression of OpenAPI.
+  /// The place of the parameter in the response, as a runtime expression of OpenAPI.
   let expression: String
 }
 
-/// A field of an answer.
+/// A header of a response.
 struct APIField: Sendable {
   let name: String
   let description: String
   var schema: JSONValue = ["type": "string"]
-  /// Whether it is always there.
+  /// Whether every such response has the header.
   var isRequired = true
 
-  /// The same as an optional header.
+  /// The same header, but optional.
   var atTimes: APIField {
     var field = self
     field.isRequired = false
@@ -235,13 +234,13 @@ struct APIField: Sendable {
       name: "Location", description: "The path of the new record.",
       schema: ["type": "string", "pattern": .string("^" + path)])
   }
-  /// `allowances` belong together.
+  /// The headers about limits, which belong together.
   static let allowances = [rateLimitPolicy, rateLimit]
 }
 
 extension JSONValue {
-  /// A value that this source has as JSON text. A mistake in it is a bug, which every test of the document
-  /// finds.
+  /// Parses JSON text that is written in this source. A mistake in it is a bug, which every test of the
+  /// document finds.
   init(literally text: StaticString) {
     do throws(JSONError) {
       self = try JSONValue(parsing: Array("\(text)".utf8))

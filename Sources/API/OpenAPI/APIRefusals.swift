@@ -8,7 +8,7 @@ struct APIRefusals: Sendable {
   let codes: [Problem.Code]
   let status: Int
 
-  /// The codes by status, in the order of the statuses.
+  /// Groups codes by status, in the order of the statuses.
   static func grouped(_ codes: [Problem.Code]) -> [APIRefusals] {
     Set(codes.map(\.status.code)).sorted().map { status in
       APIRefusals(codes: codes.filter { $0.status.code == status }, status: status)
@@ -22,10 +22,10 @@ struct APIRefusals: Sendable {
     }.joined(separator: "Or")
   }
 
-  /// The titles.
+  /// The codes and their titles.
   var description: String { codes.map { "`\($0.rawValue)`: \($0.title)." }.joined(separator: "\n\n") }
 
-  /// The fields besides `X-Request-Id`.
+  /// The headers besides `X-Request-Id`.
   var fields: [APIField] {
     var fields: [APIField] = [.noStore]
     if status == 401 { fields.append(.challenge) }
@@ -40,8 +40,8 @@ struct APIRefusals: Sendable {
     return fields
   }
 
-  /// The problem document, with an example for each of these codes. The schema is the one of all problems: generators make one
-  /// type of it, which also takes codes that come later.
+  /// The problem document, with an example for each of these codes. All problems share one schema: generators
+  /// make one type of it, which also accepts later codes.
   var content: JSONValue {
     var examples = JSONObject()
     for code in codes {
@@ -54,7 +54,7 @@ struct APIRefusals: Sendable {
 extension Problem.Code {
   enum Retries { case always, atTimes, never }
 
-  /// Whether a refusal says when to come again.
+  /// Whether a refusal has `Retry-After`: always, sometimes or never.
   var retries: Retries {
     switch status.code {
     case 429, 503: .always

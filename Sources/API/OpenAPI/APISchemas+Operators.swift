@@ -29,8 +29,9 @@ extension APISchemas {
     ]
   }
 
-  /// The same with words in place of the lists of actions. Each schema has the list itself, because
-  /// generators of clients leave out unions with a reference to an enumeration.
+  /// The same schemas with the words `ACTIONS` and `STOP ACTIONS` in place of the lists of actions. Each
+  /// published schema contains the list itself, because generators of clients leave out unions with a
+  /// reference to an enumeration.
   private static let written: [(name: String, schema: JSONValue)] = [
     (
       "Stop",

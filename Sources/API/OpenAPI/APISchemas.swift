@@ -4,11 +4,11 @@ import JSON
 
 /// The named schemas of the document.
 ///
-/// A request's are strict: the server refuses unknown members. A response's are published open, since members and values
-/// may be added while generated clients stay as they are: `additionalProperties: false` and the ends of an `enum` are for this
-/// server's own tests.
+/// The schemas of requests are strict: the server refuses unknown members. The schemas of responses are
+/// published open, because later versions may add members and values while generated clients stay as they
+/// are. Their `additionalProperties: false` and closed `enum`s are for this server's own tests.
 enum APISchemas {
-  /// All of them, by name, in the order of the document.
+  /// All schemas by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
     ([problem] + values + tokens + callbacks + tickets + gms + installations + push + health + operators
     + blockedNumbers).map {
@@ -23,7 +23,8 @@ enum APISchemas {
     "UserCodeRequest", "RevocationRequest", "BlockRequest", "UnblockRequest",
   ]
 
-  /// A schema of a response as it is published: without an end to the members, and with the values known so far.
+  /// Returns a schema of a response as it is published: it allows unknown members, and lists the values known
+  /// so far.
   static func opened(_ schema: JSONValue) -> JSONValue {
     switch schema {
     case .array(let elements): return .array(elements.map(opened))
@@ -41,7 +42,7 @@ enum APISchemas {
     }
   }
 
-  /// RFC 9457, with this server's members. The codes are those there are.
+  /// The problem document of RFC 9457, with this server's members and all its codes.
   private static let problem: (name: String, schema: JSONValue) = {
     var schema =
       JSONValue(

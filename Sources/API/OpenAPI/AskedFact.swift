@@ -2,8 +2,9 @@
 
 import JSON
 
-/// A fact of a hypothetical request that an operator gives as a text. A case is a member of the body of `/admin/explain`; the compiler
-/// names the two other places: its option of `callgate explain`, and how it is read.
+/// A fact of a hypothetical request that an operator gives as a text. Each case is a member of the body of
+/// `/admin/explain`. The compiler points to the two other places that need a new case: the option of
+/// `callgate explain`, and how the fact is read.
 public enum AskedFact: String, CaseIterable, Sendable {
   case caller, subject, owner, installation, app, address, phone, at, proven, consent
 

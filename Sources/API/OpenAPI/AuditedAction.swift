@@ -2,7 +2,7 @@
 
 package import Gate
 
-/// An action as audit lines name it: one that rules decide, or one of operators, verifiers or owners.
+/// An action as audit lines name it: an action that rules decide, or one of operators, verifiers or owners.
 package enum AuditedAction: String, CaseIterable, Sendable {
   case access
   case callback
@@ -16,17 +16,17 @@ package enum AuditedAction: String, CaseIterable, Sendable {
   case revoke
   /// A caller verifies an installation's code.
   case verify
-  /// An app gives an appointment another time.
+  /// An app moves an appointment to another time.
   case change
   /// An app cancels an appointment.
   case cancel
-  /// A customer puts an appointment off in a dialog.
+  /// A customer postpones an appointment in a dialog.
   case snooze
   /// A customer asks in a dialog to be called now.
   case connect
   /// An installation registers its device.
   case device
-  /// Talkdesk tells the outcome of a call.
+  /// Talkdesk reports the outcome of a call.
   case outcome
   /// An operator pauses something.
   case stop
@@ -41,7 +41,7 @@ package enum AuditedAction: String, CaseIterable, Sendable {
   /// An operator without a role that allows it reads something. Other reads have no line.
   case read
 
-  /// The name of an action that rules judge.
+  /// The name of an action that rules decide.
   package init(_ action: Action) {
     self =
       switch action {
@@ -52,7 +52,7 @@ package enum AuditedAction: String, CaseIterable, Sendable {
       }
   }
 
-  /// Its number, from 0, in the order of `allCases`.
+  /// The number of the action, from 0, in the order of `allCases`.
   package var number: Int {
     switch self {
     case .access: 0

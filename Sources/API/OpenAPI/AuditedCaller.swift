@@ -3,7 +3,8 @@
 import JSON
 import Texts
 
-/// Who asked, as an audit line names them. A class with its text prepared, because callers ask again and again.
+/// The caller of a request, as an audit line names it. A class with prepared text, because callers send many
+/// requests.
 package final class AuditedCaller: Equatable, Sendable {
   /// The id of the configured caller, or `anonymous`.
   package let id: String
@@ -11,7 +12,7 @@ package final class AuditedCaller: Equatable, Sendable {
   package let subject: String
   /// The `client_id` of an installation.
   package let installation: String?
-  /// The members of an audit line, a comma before each.
+  /// The members for an audit line as JSON text, each after a comma.
   package let members: [UInt8]
 
   package init(id: String, subject: String, installation: String? = nil) {

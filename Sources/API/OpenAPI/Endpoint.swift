@@ -2,7 +2,8 @@
 
 package import HTTP
 
-/// One endpoint as its clients see it. Routing, `Allow`, the labels of metrics, OpenAPI and `/docs` are made from the list of these.
+/// One endpoint as its clients see it. Routing, `Allow`, the labels of metrics, OpenAPI and `/docs` are made
+/// from the list of endpoints.
 package final class Endpoint: Sendable {
   /// The clients of an endpoint.
   package enum Audience: Sendable {
@@ -11,35 +12,36 @@ package final class Endpoint: Sendable {
     /// AI agents. Pages of the origins in `mcp.origins` may use it from a browser.
     case agents
     case everybody
-    /// Operators, on the public listener with their token and on a listener of their own.
+    /// Operators, on the public listener with their token, or on a separate listener for operators.
     case operators
   }
 
-  /// The requests with an audit line.
+  /// The requests to an endpoint that get an audit line.
   package enum Auditing: Sendable {
     case none
-    /// All of them: one with another method has its line, too.
+    /// All requests, even one with a method that the endpoint does not know.
     case every(AuditedAction)
-    /// Those with a method that it knows.
+    /// Requests with a method that the endpoint knows.
     case known(AuditedAction)
-    /// Those with one of these methods.
+    /// Requests with one of these methods.
     case some([Method: AuditedAction])
-    /// Those that its handler audits, with one of these actions.
+    /// Requests that the handler audits, with one of these actions.
     case handled([AuditedAction])
   }
 
-  /// Its paths as OpenAPI writes them, the usual one first.
+  /// The paths as OpenAPI writes them, the usual one first.
   package let paths: [String]
   package let audience: Audience
   package let auditing: Auditing
-  /// Whether browsers may keep a response to an app.
+  /// Whether browsers may cache a response to an app.
   package let isKept: Bool
   package let operations: [APIOperation]
-  /// The methods of the operations, side by side: each request compares them.
+  /// The methods of the operations, in an array because each request is compared with them.
   private let methods: [Method]
   /// Whether HEAD uses the operation of GET.
   private let takesHead: Bool
-  /// The methods it knows, for `Allow` (RFC 9110 §10.2.1): those described, HEAD beside GET, and OPTIONS but for agents.
+  /// The methods of the endpoint, for `Allow` (RFC 9110 §10.2.1): those of the operations, HEAD with GET if
+  /// `takesHead`, and OPTIONS except for agents.
   package let allowed: String
 
   package init(
@@ -59,13 +61,14 @@ package final class Endpoint: Sendable {
     allowed = (words + (audience == .agents ? [] : ["OPTIONS"])).joined(separator: ", ")
   }
 
-  /// The index of a method's operation; nil for an unsupported method. HEAD uses the operation of GET where it may.
+  /// The index of a method's operation; nil for an unsupported method. HEAD uses the operation of GET if
+  /// `takesHead`.
   package func operation(for method: Method) -> Int? {
     let method = method == .head && takesHead ? .get : method
     return methods.firstIndex { $0 == method }
   }
 
-  /// The audited actions of its requests.
+  /// The audited actions of requests to this endpoint.
   package var actions: [AuditedAction] {
     switch auditing {
     case .none: []

@@ -9,14 +9,16 @@ import Platform
 ///
 /// - A request's `timeout` covers everything from the call of `send`: waiting for a slot, name resolution,
 ///   connecting, TLS, sending, receiving. `send` returns by then whatever the network or the resolver does.
-/// - A request's `startWithin` holds whatever this process or the machine did meanwhile: see `CurlEasy.begin`.
+/// - A request's `startWithin` is enforced even if the process was stopped or the machine slept: see
+///   `CurlEasy.begin`.
 /// - `https` only, and `http` to loopback; certificate and host name are always checked, TLS 1.2 at least.
 /// - No redirects, cookies, `.netrc`, content decoding, `Expect`; a POST is not repeated unless the request allows it.
-/// - A request that cannot end in time for all that wait before it is refused as `overloaded`, and never sent.
+/// - A request that cannot end in time, because of those that wait before it, is refused as `overloaded` and
+///   never sent.
 /// - An error's `sent` is false only before the first octet could have been written.
 ///
-/// One thread of its own does the work. `shutdown` ends it; a transport that is released without it ends it
-/// too, later.
+/// A thread of its own does the work. `shutdown` ends the thread. Releasing a transport without `shutdown`
+/// ends it too, later.
 public final class CurlTransport: HTTPTransport {
   private let routes: TransferRoutes
   private let inbox: TransferInbox

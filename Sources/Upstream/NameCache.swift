@@ -4,24 +4,24 @@ import Platform
 
 /// The addresses of host names, and the lookups that are due. Pure: it takes times and results, and returns decisions.
 ///
-/// A name is looked up once for all who ask. An answer serves `fresh` without question, and until
-/// `renewable` while a new one is fetched beside it. After that callers wait, but no longer than `patience`:
-/// when the resolver fails or hangs, the last answer serves up to `kept`. A wrong address does no harm,
+/// A name is looked up once for all who ask. A result is used without a new lookup until it is `fresh` old,
+/// and until `renewable` while a new lookup runs. After that, callers wait, but no longer than `patience`. If
+/// the resolver fails or hangs, the last result is used until it is `kept` old. A wrong address does no harm,
 /// because TLS proves the server's name.
 struct NameCache {
   /// A name's addresses in the order to try them, or why there are none.
   typealias Result = Swift.Result<[IPAddress], LookupFailure>
 
-  /// The spans that decide.
+  /// The limits of the cache.
   struct Policy {
     var fresh: Duration = .seconds(30)
     var renewable: Duration = .seconds(120)
     var kept: Duration = .seconds(3600)
     /// How long a failure is remembered.
     var failure: Duration = .seconds(1)
-    /// How long callers wait for the resolver while an old answer is at hand.
+    /// How long callers wait for the resolver if an old result is available.
     var patience: Duration = .seconds(1)
-    /// After this a lookup counts as stuck, and the next caller starts another beside it.
+    /// How long a lookup runs before it counts as stuck, and the next caller starts another one.
     var stuck: Duration = .seconds(5)
     /// How many lookups run at once, each on a thread of its own.
     var lookups = 16
@@ -73,7 +73,8 @@ struct NameCache {
   /// How many names are remembered.
   var count: Int { entries.count }
 
-  /// An old answer for callers whose patience is over.
+  /// The old addresses for callers that have waited for `patience`; nil if there are none, or if they are too
+  /// old.
   func old(_ name: String, now: MonotonicTime) -> [IPAddress]? {
     guard let entry = entries[name], let found = entry.found, now.age(since: found) < policy.kept else {
       return nil
@@ -96,7 +97,7 @@ struct NameCache {
     return names
   }
 
-  /// Takes a lookup's result, after which those who wait may ask again.
+  /// Stores a lookup's result. The waiting callers may ask again after that.
   mutating func finish(_ name: String, _ result: Result, now: MonotonicTime) {
     running -= 1
     var entry = entries[name] ?? Entry()
@@ -121,7 +122,8 @@ struct NameCache {
     due.append(name)
   }
 
-  /// Names come from configuration, so there are never so many. The limit holds anyway.
+  /// Drops the names that need no lookup once the limit is reached. Names come from the configuration, so
+  /// there should never be that many.
   private mutating func prune(now: MonotonicTime) {
     guard entries.count >= policy.names else { return }
     entries = entries.filter { $0.value.lookups > 0 || $0.value.isDue }
@@ -130,8 +132,8 @@ struct NameCache {
 
 /// Why a name has no address.
 struct LookupFailure: Error, Equatable {
-  /// Whether the resolver could not say, as opposed to saying that there is no such name.
+  /// Whether the resolver failed, as opposed to reporting that the name or its address does not exist.
   let isTemporary: Bool
-  /// The resolver's words.
+  /// The resolver's error message.
   let detail: String
 }

@@ -10,7 +10,7 @@ import Platform
 /// cancelled. So it runs on a thread of its own, and no thread ever waits for it. libcurl's own resolver
 /// threads are joined in `curl_multi_remove_handle`, which would hold up every other transfer.
 enum NameLookup {
-  /// Finds a name's addresses in its own time and calls back once, from any thread. Tests bring their own.
+  /// A function that finds a name's addresses and calls `done` once, from any thread. Tests pass their own.
   typealias Function =
     @Sendable (_ name: String, _ done: @escaping @Sendable (NameCache.Result) -> Void) -> Void
 
@@ -43,7 +43,7 @@ enum NameLookup {
     return .success(found)
   }
 
-  /// EAI_NODATA, the name exists but has no address: netdb.h shows it to GNU programs only.
+  /// EAI_NODATA: the name exists but has no address. netdb.h defines it only for GNU programs.
   private static let noData: Int32 = -5
 
   private static func failure(_ code: Int32, _ error: Int32) -> LookupFailure {

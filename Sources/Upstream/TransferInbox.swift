@@ -37,13 +37,13 @@ final class TransferInbox: Sendable {
   /// Hands a transfer over. False after the shutdown of the transport; then the caller must complete it.
   func submit(_ submission: Submission) -> Bool { post(.submit(submission)) }
 
-  /// Gives a transfer up. Without effect when it has ended.
+  /// Cancels a transfer. No effect if it has ended.
   func cancel(_ ticket: Ticket) { post(.cancel(ticket)) }
 
-  /// Has a held-up response go on. Without effect when it has ended.
+  /// Resumes a paused response. No effect if it has ended.
   func resume(_ ticket: Ticket) { post(.resume(ticket)) }
 
-  /// Delivers a lookup's result. Without effect after shutdown.
+  /// Delivers a lookup's result. No effect after shutdown.
   func found(_ name: String, _ result: NameCache.Result) { post(.found(name: name, result)) }
 
   /// Tells the thread to end.
@@ -68,7 +68,7 @@ final class TransferInbox: Sendable {
     }
   }
 
-  /// Takes everything out; for the transfer thread.
+  /// Removes and returns all messages, for the transfer thread.
   func take() -> [Message] {
     state.withLock { state in
       defer { state.messages = [] }
@@ -76,7 +76,7 @@ final class TransferInbox: Sendable {
     }
   }
 
-  /// The thread has ended; its last act.
+  /// Resumes those that wait in `finished`. Called once, after the thread's work has ended.
   func finish() {
     let waiters = state.withLock { state in
       state.isFinished = true

@@ -8,9 +8,8 @@ import Platform
 /// shutdown.
 ///
 /// Everything here happens on that thread, so nothing is locked. A transfer is in `transfers` from its
-/// arrival to its end, and `end` alone takes it out and answers: each caller is answered exactly once.
-/// Nothing here blocks but `poll`, and that no longer than to the next deadline, so each caller is answered
-/// in time.
+/// arrival to its end. Only `end` removes it and reports the result, so each caller gets exactly one result.
+/// Only `poll` blocks, and no longer than to the next deadline, so each caller gets its result in time.
 final class TransferThread {
   fileprivate enum Phase {
     case queued
@@ -21,16 +20,16 @@ final class TransferThread {
   fileprivate final class Transfer {
     let submission: TransferInbox.Submission
     var phase = Phase.queued
-    /// Whether it had to wait for a place.
+    /// Whether the transfer had to wait for a slot.
     var hasWaited = false
 
     init(_ submission: TransferInbox.Submission) { self.submission = submission }
   }
 
-  /// After a response, an HTTP/2 connection is taken to be open for this long.
+  /// How long an HTTP/2 connection is assumed to be open after a response.
   private static let confidence = Duration.seconds(60)
 
-  /// The shortest time between two looks for waiting requests that can no longer end in time.
+  /// The shortest time between two checks for waiting requests that can no longer end in time.
   private static let expiryInterval = Duration.milliseconds(5)
 
   private let settings: TransportSettings
@@ -42,12 +41,12 @@ final class TransferThread {
   private var queues: [TransferRoute.Place: AdmissionQueue<ObjectIdentifier>] = [:]
   /// With HTTP/2: when a transfer to a place last had a response.
   private var answeredAt: [TransferRoute.Place: MonotonicTime] = [:]
-  /// Where a transfer that waits may have a turn now.
+  /// The places whose waiting transfers may start now.
   private var freed: Set<TransferRoute.Place> = []
   private var names: NameCache
   private var sessions: SharedSessions
   private var waitingForNames: Set<ObjectIdentifier> = []
-  /// No transfer needs attention before this.
+  /// The earliest time at which a transfer needs attention.
   private var nextAlarm = MonotonicTime(nanoseconds: .max)
 
   init(
@@ -77,7 +76,7 @@ final class TransferThread {
     multi.close()
   }
 
-  /// Takes the inbox; false at the shutdown.
+  /// Handles the messages of the inbox; false at the shutdown.
   private func readInbox() -> Bool {
     var goesOn = true
     for message in inbox.take() {
@@ -94,7 +93,7 @@ final class TransferThread {
     return goesOn
   }
 
-  // MARK: The way of a transfer
+  // MARK: The life of a transfer
 
   private func enter(_ submission: TransferInbox.Submission) {
     let id = submission.ticket.id
@@ -126,8 +125,8 @@ final class TransferThread {
 
   /// How many transfers to a place may run.
   ///
-  /// Over HTTP/2 the first one goes alone. The client does not know yet how many streams the server allows. APNs allows one until it
-  /// has accepted a provider token, and refuses the others.
+  /// Over HTTP/2, the first transfer runs alone, because the client does not know yet how many streams the
+  /// server allows. APNs allows one until it has accepted a provider token, and refuses the others.
   private func runningLimit(of place: TransferRoute.Place, now: MonotonicTime) -> Int {
     guard let multiplexing = settings.multiplexing else { return settings.transfersPerPath }
     guard let last = answeredAt[place], now - last < Self.confidence else { return 1 }
@@ -159,7 +158,7 @@ final class TransferThread {
     for id in late { refuse(id, retryAfter: wait) }
   }
 
-  /// A slot is there: the time for connecting runs from now.
+  /// Starts a transfer that has a slot. The time for connecting runs from now.
   private func start(_ id: ObjectIdentifier) {
     let now = clock.now
     guard let startBy = transfers[id]?.submission.ticket.startBy else { return }
@@ -172,13 +171,13 @@ final class TransferThread {
     resolve(id, now: now)
   }
 
-  /// Goes on with a response that its reader has held up.
+  /// Resumes a response that its reader has paused.
   private func resume(_ id: ObjectIdentifier) {
     guard let transfer = transfers[id], case .running(let easy) = transfer.phase else { return }
     if let outcome = easy.resume() { end(id, outcome) }
   }
 
-  /// Goes on once every name has an address.
+  /// Hands the transfer to libcurl once every name has an address.
   private func resolve(_ id: ObjectIdentifier, now: MonotonicTime) {
     guard let transfer = transfers[id],
       case .resolving(let start, let connectBy, let patientUntil) = transfer.phase
@@ -205,7 +204,7 @@ final class TransferThread {
       return end(id, failure(.timedOut, transfer, "the time to start passed while resolving the name"))
     }
     waitingForNames.remove(id)
-    // Where the time to start is over first, `ringAlarms` is to end the transfer, not libcurl's timer.
+    // If the time to start ends first, `ringAlarms` must end the transfer, not libcurl's timer.
     let isAlarm = connectBy == transfer.submission.ticket.startBy
     let limit = isAlarm ? connectBy + .milliseconds(100) : connectBy
     run(
@@ -340,7 +339,7 @@ final class TransferThread {
 }
 
 extension TransferThread.Transfer {
-  /// When it ends at the latest: without a byte sent, when its time to start is over.
+  /// The deadline of the transfer: `startBy` until a byte may have been sent, then the request's deadline.
   fileprivate var due: MonotonicTime {
     if case .running(let easy) = phase, easy.mayHaveSent { return submission.ticket.deadline }
     return submission.ticket.startBy

@@ -4,25 +4,27 @@ import CCurl
 import Glibc
 import HTTP
 
-/// The table from libcurl's codes, and its further values of a transfer, to the failed check.
+/// Maps libcurl's error codes, and its other values of a transfer, to the failed check.
 struct CurlDiagnosis {
-  /// The values that libcurl keeps.
+  /// The values that libcurl reports for a failed transfer.
   struct Evidence {
     var code: CURLcode
-    /// Whether an octet of the request may have left: then the connection stood, and there is nothing to diagnose.
+    /// Whether an octet of the request may have left. If so, the connection was established, and there is
+    /// nothing to diagnose.
     var sent: Bool
-    /// Whether there is a connection: to the proxy, where there is one.
+    /// Whether there is a connection: to the proxy if there is one, else to the server.
     var connected: Bool
-    /// Whether the way leads through a proxy.
+    /// Whether the request goes through a proxy.
     var proxied: Bool
-    /// Whether that proxy is spoken to over TLS.
+    /// Whether the connection to that proxy uses TLS.
     var proxySpeaksTLS: Bool
     /// `errno` of the last connection that failed.
     var systemError: Int32
-    /// OpenSSL's verification results, of the server and of the proxy; 0 is a success or none.
+    /// OpenSSL's verification results, of the server and of the proxy; 0 means success, or that nothing was
+    /// verified.
     var verification: Int
     var proxyVerification: Int
-    /// The proxy's status for the tunnel; 0 where it gave none.
+    /// The proxy's status for the tunnel; 0 if it sent none.
     var tunnelStatus: Int
   }
 

@@ -19,24 +19,24 @@ final class CurlEasy {
     let addresses: [IPAddress]
   }
 
-  /// The owner of the transfer.
+  /// The identity and the times of the transfer.
   private let ticket: Ticket
   let handle: UnsafeMutableRawPointer
   private var collector: ResponseCollector
   private var fault: ResponseCollector.Fault?
-  /// How long the names took that libcurl was given addresses of.
+  /// How long it took to resolve the names whose addresses libcurl was given.
   private let resolutionTime: Duration
   /// How often libcurl was about to send the request.
   private var beginnings = 0
   private let mayRepeat: Bool
   private let hold: ContentHold?
-  /// Whose field lines libcurl reads.
+  /// The route of the request. libcurl reads its field lines.
   private let route: TransferRoute
-  /// The shared TLS sessions that libcurl reads and writes. They outlive this handle.
+  /// The shared TLS sessions that libcurl reads and writes. Stored here so that they outlive the handle.
   private let share: CurlShare
-  /// Which libcurl sends from where it is.
+  /// The content of the request. Stored here because libcurl sends it without copying it.
   private let content: OutboundContent
-  /// The place for libcurl's own words about a failure.
+  /// The buffer for libcurl's error message.
   private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private var addressList: UnsafeMutablePointer<curl_slist>?
 
@@ -52,7 +52,7 @@ final class CurlEasy {
     self.resolutionTime = resolutionTime
     collector = ResponseCollector(
       maximumHeaderLength: settings.maximumHeaderLength,
-      // For HEAD the declared length is that of a content that is not sent.
+      // In a response to HEAD, Content-Length is the length of content that is not sent.
       maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength,
       mayBeHTTP2: settings.multiplexing != nil, onContent: plan.onContent)
     mayRepeat = plan.mayRepeat
@@ -91,22 +91,22 @@ final class CurlEasy {
   /// included, and is about to write.
   var mayHaveSent: Bool { beginnings > 0 }
 
-  /// Whether the time to start is over and nothing was sent.
+  /// Whether the time to start has passed and nothing was sent.
   private var isLate: Bool { !mayHaveSent && SystemClock().now >= ticket.startBy }
 
-  /// Status and fields of the final response, once they have come whole.
+  /// Status and fields of the final response, once all of them have arrived.
   var head: InboundResponse? { collector.head.map(timed) }
 
-  /// The step of a transfer at its time-out.
+  /// The step that the transfer has reached, for the message about a timeout.
   var phase: String {
     if collector.hasBegun { return "while reading the response" }
     if mayHaveSent { return "while waiting for the response" }
     return isConnected ? "during the TLS handshake" : "while connecting"
   }
 
-  /// Goes on after the reader has held the content up. libcurl delivers at once what has waited.
+  /// Resumes the content that the reader has paused. libcurl delivers the waiting content at once.
   ///
-  /// - Returns: The outcome, if the reader has refused that; nil if the transfer goes on.
+  /// - Returns: The outcome if the reader refuses that content; nil if the transfer continues.
   func resume() -> Result<InboundResponse, TransportError>? {
     let code = callgate_easy_resume(handle)
     return code == CURLE_OK ? nil : outcome(code)
@@ -114,7 +114,7 @@ final class CurlEasy {
 
   /// The outcome of a transfer that libcurl ended.
   func outcome(_ code: CURLcode) -> Result<InboundResponse, TransportError> {
-    // Whichever noticed first: libcurl's own timer, or `begin`.
+    // Either libcurl's own timer or `begin` may be the first to notice.
     if isLate, code == CURLE_OPERATION_TIMEDOUT || code == CURLE_ABORTED_BY_CALLBACK {
       return .failure(
         TransportError(
@@ -143,7 +143,7 @@ final class CurlEasy {
     .failure(TransportError(reason, sent: mayHaveSent, detail: detail, head: head))
   }
 
-  /// A response with what libcurl measured, in microseconds from where it was handed the transfer.
+  /// A response with libcurl's measurements, which are microseconds since libcurl got the transfer.
   private func timed(_ response: InboundResponse) -> InboundResponse {
     let lookup = microseconds(CURLINFO_NAMELOOKUP_TIME_T)
     let connected = max(lookup, microseconds(CURLINFO_CONNECT_TIME_T))
@@ -161,7 +161,7 @@ final class CurlEasy {
     return callgate_easy_get_offset(handle, info, &value) == CURLE_OK ? Int64(value) : 0
   }
 
-  /// The values that libcurl keeps of a failed transfer.
+  /// The values that libcurl reports for a failed transfer.
   private func evidence(_ code: CURLcode) -> CurlDiagnosis.Evidence {
     CurlDiagnosis.Evidence(
       code: code, sent: mayHaveSent, connected: number(CURLINFO_LOCAL_PORT) > 0, proxied: route.proxy != nil,
@@ -172,20 +172,21 @@ final class CurlEasy {
       tunnelStatus: number(CURLINFO_HTTP_CONNECTCODE))
   }
 
-  /// A missing value counts as zero, as libcurl itself counts it.
+  /// A number that libcurl reports. A missing value counts as zero, as in libcurl.
   private func number(_ info: CURLINFO) -> Int {
     var value = 0
     return callgate_easy_get_long(handle, info, &value) == CURLE_OK ? value : 0
   }
 
-  /// The missing step of a transfer at its time-out.
+  /// The step that was missing when the transfer timed out.
   var timeoutDiagnosis: TransportDiagnosis? { CurlDiagnosis.diagnosis(evidence(CURLE_OPERATION_TIMEDOUT)) }
 
   /// Whether there is a connection to the target itself, so that only TLS is missing. libcurl's times show it
-  /// only after TLS, but the local port is known with the connection. With a proxy it would be the proxy's.
+  /// only after TLS, but the local port is known with the connection. With a proxy, the port would be that of
+  /// the connection to the proxy.
   private var isConnected: Bool { route.proxy == nil && number(CURLINFO_LOCAL_PORT) > 0 }
 
-  /// libcurl's words, printable and short.
+  /// libcurl's error message, printable and short.
   private func errorText(_ code: CURLcode) -> String {
     let recorded = String(cString: words)
     let text = recorded.isEmpty ? String(cString: curl_easy_strerror(code)) : recorded
@@ -222,12 +223,12 @@ final class CurlEasy {
     return Unmanaged<CurlEasy>.fromOpaque(context).takeUnretainedValue()
   }
 
-  /// The connection is ready and libcurl is about to write the request.
+  /// Called when the connection is ready and libcurl is about to write the request.
   ///
-  /// This is where the time to start is held for certain: a process that was stopped, or a machine that slept, goes on in
-  /// `curl_multi_perform`, before `TransferThread` looks at its alarms. libcurl compares its connect timeout before each step
-  /// (`multi_runsingle`), until it comes here (`MSTATE_DO`). But it compares a time that it may have read some steps ago, of
-  /// CLOCK_MONOTONIC, which stands still while the machine sleeps.
+  /// Only this check enforces the time to start in every case. A process that was stopped, or a machine that
+  /// slept, continues in `curl_multi_perform`, before `TransferThread` checks its alarms. libcurl checks its
+  /// connect timeout before each step (`multi_runsingle`) until it gets here (`MSTATE_DO`). But it may have
+  /// read the time some steps ago, and it uses CLOCK_MONOTONIC, which stops while the machine sleeps.
   ///
   /// When a pooled connection dies without a response, libcurl starts over on a new one, up to five times and
   /// for POST too. A second call means that. It is allowed once, and only for requests that may be repeated.

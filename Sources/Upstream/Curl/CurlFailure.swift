@@ -3,7 +3,7 @@
 import CCurl
 import HTTP
 
-/// The table from libcurl's codes to this project's reasons. Codes decide, texts never.
+/// Maps libcurl's codes to this project's reasons. Only codes decide, never texts.
 enum CurlFailure {
   /// CURLE_TOO_LARGE, since 8.6.
   private static let tooLarge = CURLcode(rawValue: 100)
@@ -13,16 +13,15 @@ enum CurlFailure {
   /// The reason for a code other than CURLE_OK.
   ///
   /// - Parameters:
-  ///   - sent: whether an octet of the request may have left. Before that, a lost connection is a connection
-  ///     that
-  ///     never came about.
-  ///   - connected: whether the connection itself stood, so that a timeout was TLS's.
+  ///   - sent: whether an octet of the request may have left. Before that, a lost connection counts as one
+  ///     that was never established.
+  ///   - connected: whether the connection itself was established, so that a timeout happened during TLS.
   static func reason(_ code: CURLcode, sent: Bool, connected: Bool) -> TransportError.Reason {
     switch code {
     case CURLE_URL_MALFORMAT, CURLE_NOT_BUILT_IN:
       .invalidURL
 
-    // The scheme was checked, so here it is an answer that does not begin with HTTP/1.x.
+    // The scheme was checked, so this code means a response that does not begin with HTTP/1.x.
     case CURLE_UNSUPPORTED_PROTOCOL:
       sent ? .malformedResponse : .invalidURL
 
@@ -39,7 +38,7 @@ enum CurlFailure {
       CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED, echRequired:
       .tls
 
-    // The deadline is kept by the transfer thread; this is libcurl's timeout for connecting.
+    // The transfer thread enforces the deadline; this is libcurl's timeout for connecting.
     case CURLE_OPERATION_TIMEDOUT:
       sent ? .timedOut : connected ? .tls : .connect
 
@@ -47,7 +46,8 @@ enum CurlFailure {
       CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN, CURLE_READ_ERROR, CURLE_HTTP2_STREAM:
       sent ? .connectionLost : .connect
 
-    // The one callback that refuses by itself does so when libcurl wants to send a request again.
+    // `CurlEasy.begin` has refused to send a request again. If it refused a late start, `CurlEasy.outcome`
+    // has already reported a timeout.
     case CURLE_ABORTED_BY_CALLBACK:
       sent ? .connectionLost : .connect
 

@@ -2,12 +2,12 @@
 
 import CCurl
 
-/// A request's field lines as libcurl takes them.
+/// A request's field lines in the form that libcurl reads.
 ///
 /// Rules: made by `curl_slist_append`, freed by `curl_slist_free_all` in `deinit`. libcurl keeps the pointer and only reads, so
 /// many transfers may share a list; each holds it for as long as its easy handle lives.
 ///
-/// `@unchecked Sendable`: nothing changes the list between the two, and either may be done on any thread.
+/// `@unchecked Sendable`: nothing changes the list after it is made, and any thread may make or free it.
 final class CurlFieldList: @unchecked Sendable {
   let head: UnsafeMutablePointer<curl_slist>?
 

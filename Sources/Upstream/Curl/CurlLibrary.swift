@@ -1,9 +1,9 @@
-// Initialises libcurl once for the process.
+// Initializes libcurl once for the process.
 
 import CCurl
 import Platform
 
-/// libcurl as a whole: its one-time start.
+/// The one-time start of libcurl.
 ///
 /// Rules: `curl_global_init` runs once, before any other call and before any handle exists; it is never
 /// undone, because other parts of the process may use libcurl and a process that ends needs no cleaning.

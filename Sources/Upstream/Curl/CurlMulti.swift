@@ -11,7 +11,7 @@ import Synchronization
 /// others is `curl_multi_wakeup`, which goes through `CurlWaker`. An easy handle that was added is held here
 /// until it is removed, so the pointer its callbacks get stays valid.
 final class CurlMulti {
-  /// A transfer that libcurl is done with. It is removed already.
+  /// A transfer that libcurl has finished. Its handle is already removed.
   struct Finished {
     let easy: CurlEasy
     let code: CURLcode
@@ -21,10 +21,11 @@ final class CurlMulti {
   let waker: CurlWaker
   private let handle: UnsafeMutableRawPointer
   private var running: [UnsafeMutableRawPointer: CurlEasy] = [:]
-  /// Whether libcurl had all it needed the last time.
+  /// False if the last `perform` failed for lack of memory or descriptors.
   private var hasMemory = true
 
-  /// - Parameter streams: how many transfers share the one connection to each host; nil: each has one of the pool.
+  /// - Parameter streams: how many transfers share the one connection to each host; nil: each transfer uses a
+  ///   connection of its own from the pool.
   init(pooledConnections: Int, streams: Int? = nil) throws(TransportSetupError) {
     guard let handle = curl_multi_init() else { throw .library("curl_multi_init failed") }
     self.handle = handle
@@ -36,7 +37,7 @@ final class CurlMulti {
         callgate_multi_set_long(handle, CURLMOPT_MAX_CONCURRENT_STREAMS, streams) == CURLM_OK
       else { throw .library("CURLMOPT_MAX_HOST_CONNECTIONS or CURLMOPT_MAX_CONCURRENT_STREAMS failed") }
     }
-    // Without a descriptor for waking up, libcurl carries on in silence and a submission would wait for
+    // libcurl does not report that it has no descriptor for waking up. A submission would then wait for
     // minutes.
     guard waker.wake() else { throw .library("curl_multi_wakeup failed: out of file descriptors?") }
   }
@@ -58,7 +59,7 @@ final class CurlMulti {
     return true
   }
 
-  /// Gives a transfer up and closes its connection.
+  /// Removes a transfer. If it is still running, it is given up, and its HTTP/1.1 connection is closed.
   func remove(_ easy: CurlEasy) {
     guard running.removeValue(forKey: easy.handle) != nil else { return }
     check(curl_multi_remove_handle(handle, easy.handle), "curl_multi_remove_handle")
@@ -67,7 +68,7 @@ final class CurlMulti {
   /// Advances every transfer without waiting, and returns those that ended.
   func perform() -> [Finished] {
     var count: Int32 = 0
-    // Where there is no memory, `poll` waits a little, and the next turn goes on.
+    // Without memory, `poll` waits a little, and the next turn tries again.
     hasMemory = check(curl_multi_perform(handle, &count), "curl_multi_perform")
 
     var finished: [Finished] = []
@@ -83,7 +84,8 @@ final class CurlMulti {
     return finished
   }
 
-  /// Waits until a transfer can go on, `wake` was called or the time is over; 10 ms where libcurl has no memory.
+  /// Waits until a transfer can continue, `wake` is called or the time has passed; 10 ms if libcurl has no
+  /// memory.
   func poll(milliseconds: Int32) {
     guard hasMemory, check(curl_multi_poll(handle, nil, 0, milliseconds, nil), "curl_multi_poll") else {
       usleep(10_000)
@@ -91,14 +93,15 @@ final class CurlMulti {
     }
   }
 
-  /// Whether a call succeeded. One that failed for want of memory may succeed in a moment; one that failed otherwise was wrong.
+  /// Whether a call succeeded. A call that failed for lack of memory may succeed later. Any other failure is
+  /// a bug, and stops the process.
   @discardableResult private func check(_ code: CURLMcode, _ call: String) -> Bool {
     precondition(!Self.isMisuse(code), "\(call): \(code.rawValue)")
     return code == CURLM_OK
   }
 
-  /// Whether a code says that this process has made a mistake. All others are a matter of memory or descriptors (libcurl-errors(3)):
-  /// `CURLM_OUT_OF_MEMORY`, `CURLM_INTERNAL_ERROR`, `CURLM_UNRECOVERABLE_POLL`.
+  /// Whether a code reports a bug in this process. All other codes are about memory or descriptors
+  /// (libcurl-errors(3)): `CURLM_OUT_OF_MEMORY`, `CURLM_INTERNAL_ERROR`, `CURLM_UNRECOVERABLE_POLL`.
   static func isMisuse(_ code: CURLMcode) -> Bool {
     switch code {
     case CURLM_BAD_HANDLE, CURLM_BAD_EASY_HANDLE, CURLM_BAD_SOCKET, CURLM_UNKNOWN_OPTION, CURLM_ADDED_ALREADY,
@@ -121,7 +124,7 @@ final class CurlWaker: Sendable {
 
   fileprivate init(_ pointer: UnsafeMutableRawPointer) { handle = Mutex(Handle(pointer: pointer)) }
 
-  /// Ends a wait of `poll`, the current or else the next one. False when that is not possible.
+  /// Ends the current wait of `poll`, or else the next one. False if that is not possible.
   @discardableResult func wake() -> Bool {
     handle.withLock { handle in
       guard let pointer = handle.pointer else { return false }
@@ -129,7 +132,7 @@ final class CurlWaker: Sendable {
     }
   }
 
-  /// Whether this was the first call.
+  /// Makes further calls of `wake` return false. Returns whether this was the first call.
   fileprivate func close() -> Bool {
     handle.withLock { handle in
       defer { handle.pointer = nil }

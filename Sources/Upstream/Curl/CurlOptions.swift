@@ -6,7 +6,7 @@ import HTTP
 
 /// Sets an easy handle's options and remembers the first one that was refused.
 ///
-/// Rules: used while a handle is being made, by the one who makes it; owns nothing.
+/// Rules: used only by `CurlEasy`, while it creates a handle; owns nothing.
 final class CurlOptions {
   private let handle: UnsafeMutableRawPointer
   /// The option that libcurl refused and why.
@@ -39,12 +39,12 @@ final class CurlOptions {
     setProxy(proxy, settings)
   }
 
-  /// HTTP/2 where TLS negotiates it, on a connection that others may be making already.
+  /// Uses HTTP/2 if TLS negotiates it, on a connection that another transfer may be opening already.
   private func setMultiplexing(_ multiplexing: Multiplexing) {
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
     set(CURLOPT_PIPEWAIT, 1)
-    // The kernel tries for 15 minutes to deliver to a host that is gone, and every request shares the one connection (tcp(7)).
-    // libcurl passes the number by the address.
+    // The kernel tries for 15 minutes to deliver to a host that is gone, and all requests share the one
+    // connection (tcp(7)). The callback's pointer carries the number itself, not an address.
     set(
       CURLOPT_SOCKOPTDATA, UnsafeMutableRawPointer(bitPattern: Int(multiplexing.silence / .milliseconds(1))))
     check(
@@ -64,10 +64,10 @@ final class CurlOptions {
     set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     // A directory of certificates would keep libcurl from reading the bundle once and sharing it.
     set(CURLOPT_CAPATH, nil as String?)
-    // Each connection copies these texts, too: where no TLS can be spoken, not even libcurl's own stay.
+    // Each connection copies these strings, so without TLS remove even libcurl's default.
     guard target.secure else { return set(CURLOPT_CAINFO, nil as String?) }
     check("the TLS context", callgate_easy_set_context(handle))
-    // libcurl compares it whatever else it verifies (CURLOPT_PINNEDPUBLICKEY(3)).
+    // libcurl compares the pinned key whatever else it verifies (CURLOPT_PINNEDPUBLICKEY(3)).
     if let key = settings.pinnedKey { set(CURLOPT_PINNEDPUBLICKEY, key) }
     switch settings.authorities {
     case .file(let path): set(CURLOPT_CAINFO, path)
@@ -76,7 +76,7 @@ final class CurlOptions {
     }
   }
 
-  /// The proxy, or none: the empty string also keeps libcurl from reading the environment.
+  /// Sets the proxy, or none. The empty string also keeps libcurl from reading the environment.
   private func setProxy(_ proxy: Proxy?, _ settings: TransportSettings) {
     set(CURLOPT_PROXY, proxy?.url ?? "")
     set(CURLOPT_NOPROXY, "")
@@ -85,7 +85,8 @@ final class CurlOptions {
     set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
     set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
     set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-    // Only https targets have proxies, and libcurl also completes the SSL_CTX for an https proxy: see setTLS.
+    // Only https targets have proxies, so `setTLS` has set the callback that completes an SSL_CTX. libcurl
+    // also calls it for an https proxy.
     switch settings.authorities {
     case .file(let path): set(CURLOPT_PROXY_CAINFO, path)
     case .pem(let bytes): set(CURLOPT_PROXY_CAINFO_BLOB, copying: bytes)
@@ -96,7 +97,7 @@ final class CurlOptions {
     if let password = proxy.password { set(CURLOPT_PROXYPASSWORD, password) }
   }
 
-  /// The request itself. The plan's content must live as long as the handle.
+  /// Sets URL, method, content and use of the pool. The plan's content must live as long as the handle.
   func setRequest(_ plan: TransferPlan) {
     set(CURLOPT_URL, plan.route.url)
     switch plan.method {
@@ -108,8 +109,8 @@ final class CurlOptions {
       set(CURLOPT_POSTFIELDS, plan.content.address)
     case .get, .trace, .connect, .other: set(CURLOPT_HTTPGET, 1)
     }
-    // No CURLOPT_MAXFILESIZE: it ends a transfer within the fields, before the response is known. The collector holds the content to
-    // its limit.
+    // No CURLOPT_MAXFILESIZE: it ends a transfer within the fields, before the response is known. The
+    // collector enforces the limit of the content.
     if plan.reuse {
       set(CURLOPT_TCP_KEEPALIVE, 1)
     } else {

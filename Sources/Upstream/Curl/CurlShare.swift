@@ -6,12 +6,14 @@ import Platform
 
 /// The shared state of transfers: TLS sessions that can be resumed.
 ///
-/// Without it each transfer has a table of its own, which is empty when a connection begins and gone when it ends: a request
-/// on a connection of its own would never resume anything, and 5,000 waiting ones hold 5 MB of empty tables. What libcurl
-/// resumes is a session with the same host, port and TLS options, never with early data; with TLS 1.2 by ticket too, see CCurl's shim.
+/// Without a share, each transfer has its own table of sessions, which is empty when a connection begins and
+/// gone when it ends. A request on its own connection would never resume a session, and 5,000 waiting
+/// requests would use 5 MB for empty tables. libcurl resumes a session only for the same host, port and TLS
+/// options, and never sends early data. With TLS 1.2, tickets work, too: see CCurl's shim.
 ///
-/// Rules: made by `curl_share_init`, freed by `curl_share_cleanup` in `deinit` after every easy handle that uses it: each
-/// holds it. It has no lock, since all of them belong to one thread, the transfer thread.
+/// Rules: made by `curl_share_init`, freed by `curl_share_cleanup` in `deinit`, after every easy handle that
+/// uses the share, because each has a reference to it. The share has no lock, because all its handles belong
+/// to one thread, the transfer thread.
 final class CurlShare {
   let handle: UnsafeMutableRawPointer
 
@@ -30,9 +32,10 @@ final class CurlShare {
 
 /// The share that new transfers get.
 ///
-/// A session's chain is verified when it begins, and not when it is resumed, so after a while all sessions begin again. They also do
-/// after a failed handshake: libcurl keeps a session whose certificate turned out to be for another name, and would resume it, and
-/// fail again, for as long as the server allows it.
+/// The certificate chain is verified when a session begins, and not when it is resumed. So after `lifetime`,
+/// all sessions begin again. They also do after a failed handshake: libcurl keeps a session even if its
+/// certificate turned out to be for another name. It would resume that session, and fail again, for as long
+/// as the server allows it.
 struct SharedSessions {
   private let lifetime: Duration
   private var share: CurlShare?
@@ -50,6 +53,6 @@ struct SharedSessions {
     return new
   }
 
-  /// No session is resumed any more; transfers that run keep theirs.
+  /// Ends the resumption of the present sessions. Running transfers keep their share.
   mutating func forget() { share = nil }
 }

@@ -6,9 +6,10 @@ import Synchronization
 
 /// The identity of one call of `send`: its times, and whether its task was cancelled.
 final class Ticket: Sendable {
-  /// When the caller gets its answer at the latest.
+  /// The time by which the caller gets a result.
   let deadline: MonotonicTime
-  /// When the first byte of the request has left at the latest, or none of it does; `deadline` at the latest.
+  /// The time by which the first byte of the request must leave. After that, nothing is sent. Never later
+  /// than `deadline`.
   let startBy: MonotonicTime
   private let cancelled = Atomic(false)
 

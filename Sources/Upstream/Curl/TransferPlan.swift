@@ -3,19 +3,19 @@
 import HTTP
 import Platform
 
-/// A request that passed every check which needs no network: what the transfer thread is handed.
+/// A request that has passed every check that needs no network, as the transfer thread receives it.
 struct TransferPlan: Sendable {
   let method: Method
   let route: TransferRoute
   let content: OutboundContent
   let maximumContentLength: Int
-  /// Takes the content of a success; nil where it is collected.
+  /// Receives the content of a response with status 200 piece by piece; nil if the content is collected.
   let onContent: (@Sendable ([UInt8]) -> Bool)?
-  /// Holds that content up.
+  /// Lets the reader pause that content.
   let hold: ContentHold?
-  /// Whether a pooled connection may carry it and may be left in the pool.
+  /// Whether the request may use a pooled connection, and may leave its connection in the pool.
   let reuse: Bool
-  /// Whether it is sent once more where its connection dies unanswered (RFC 9110 §9.2.2).
+  /// Whether the request is sent once more if its connection dies without a response (RFC 9110 §9.2.2).
   let mayRepeat: Bool
 
   init(_ request: OutboundRequest, _ routes: TransferRoutes) throws(TransportError) {
@@ -40,6 +40,7 @@ struct TransferPlan: Sendable {
     mayRepeat = request.reuse == .allowedAndRepeatable || request.method == .get || request.method == .head
   }
 
-  /// The addresses that `localhost` has whatever a resolver says: plain http depends on it.
+  /// The addresses of `localhost`, whatever a resolver says. Plain http is allowed to `localhost` because it
+  /// stays on this machine.
   static let loopback = [IPAddress(v4: 0x7F00_0001), IPAddress(v6High: 0, low: 1)]
 }

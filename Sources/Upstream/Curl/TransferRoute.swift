@@ -16,7 +16,7 @@ final class TransferRoute: Sendable {
     let path: String
   }
 
-  /// Where transfers queue.
+  /// The resource that transfers with this route queue for.
   let place: Place
 
   init(_ request: OutboundRequest, _ settings: TransportSettings) throws(Target.Refusal) {
@@ -28,7 +28,8 @@ final class TransferRoute: Sendable {
     place = Place(origin: target.origin, path: settings.multiplexing == nil ? target.path : "")
   }
 
-  /// The host and port that libcurl will want to resolve, one or, with some proxies, two.
+  /// The hosts and ports that libcurl needs to resolve: at most one, or two with some proxies. IP addresses
+  /// need no lookup.
   var hostsToResolve: [(host: String, port: UInt16)] {
     var hosts: [(String, UInt16)] = []
     if let proxy { hosts.append((proxy.host, proxy.port)) }
@@ -37,8 +38,8 @@ final class TransferRoute: Sendable {
   }
 }
 
-/// Makes routes, and remembers the last one of a request that takes a connection of its own: such requests follow each other,
-/// to one place and with one credential.
+/// Makes routes, and remembers the last one of a request that uses its own connection. Such requests follow
+/// each other, to the same URL and with the same credential.
 final class TransferRoutes: Sendable {
   private struct Last {
     let url: String
@@ -54,8 +55,8 @@ final class TransferRoutes: Sendable {
   /// The route of a request.
   func route(of request: OutboundRequest) throws(Target.Refusal) -> TransferRoute {
     precondition(request.reuse != .never || settings.multiplexing == nil, "one connection is shared by all")
-    // Only for requests of which thousands may wait: fields may hold a credential, which would stay here for
-    // an hour.
+    // Remember only routes of requests of which thousands may wait. The fields of others may contain a
+    // credential, which would stay here for an hour.
     guard request.reuse == .never else { return try TransferRoute(request, settings) }
     let lines = request.fields.lines
     let known = last.withLock { $0 }

@@ -19,7 +19,7 @@ enum FieldLines {
     var lines: [String] = []
     var all = fields
     if all["User-Agent"] == nil, !userAgent.isEmpty { all.append("User-Agent", userAgent) }
-    // Without it any coding is acceptable (RFC 9110 §12.5.3), and none is decoded here.
+    // Without Accept-Encoding, any coding is acceptable (RFC 9110 §12.5.3), but none is decoded here.
     if all["Accept-Encoding"] == nil { all.append("Accept-Encoding", "identity") }
     for line in all.lines {
       guard isToken(line.name.utf8) else { throw Target.Refusal("a request field's name is malformed") }

@@ -2,11 +2,10 @@
 
 import HTTP
 
-/// Puts a response together from what libcurl delivers, line by line and piece by piece, and holds it to its
-/// limits.
+/// Assembles a response from the lines and pieces that libcurl delivers, and enforces its limits.
 ///
-/// libcurl has the framing; this keeps the fields of the final response only, drops interim responses (RFC
-/// 9110 §15.2) and trailers, and refuses what libcurl would let pass.
+/// libcurl handles the framing. The collector keeps only the fields of the final response, drops interim
+/// responses (RFC 9110 §15.2) and trailers, and refuses malformed responses that libcurl would accept.
 struct ResponseCollector {
   /// Why a response is given up.
   enum Fault: Error, Equatable {
@@ -29,7 +28,7 @@ struct ResponseCollector {
 
   /// - Parameters:
   ///   - mayBeHTTP2: whether HTTP/2 was offered. libcurl writes `HTTP/2 200` for such a response, which has no status line.
-  ///   - onContent: takes the content of a response with status 200; false for no more.
+  ///   - onContent: receives the content of a response with status 200; returns false to refuse more.
   init(
     maximumHeaderLength: Int, maximumContentLength: Int, mayBeHTTP2: Bool = false,
     onContent: (@Sendable ([UInt8]) -> Bool)? = nil
@@ -40,10 +39,10 @@ struct ResponseCollector {
     self.onContent = onContent
   }
 
-  /// Whether any octet has come.
+  /// Whether any octet has arrived.
   var hasBegun: Bool { headerLength > 0 }
 
-  /// Status and fields, without content, once all the fields of the final response have come.
+  /// Status and fields, without content, once all the fields of the final response have arrived.
   var head: InboundResponse? {
     part == .content ? InboundResponse(status: status, fields: fields, content: []) : nil
   }
@@ -88,8 +87,8 @@ struct ResponseCollector {
     content.append(contentsOf: bytes)
   }
 
-  /// The response, once libcurl says that it is whole. It says so, too, of fields that break off in the
-  /// middle.
+  /// The response, once libcurl reports that it is complete. libcurl also reports that if the connection ends
+  /// within the fields.
   func finish() throws(Fault) -> InboundResponse {
     guard part == .content else { throw .incomplete("the connection ended within the fields") }
     return InboundResponse(status: status, fields: fields, content: content)
@@ -105,9 +104,10 @@ struct ResponseCollector {
     let lengths = Set(fields.values(of: "Content-Length"))
     guard lengths.count <= 1 else { throw .malformed("Content-Length fields that differ") }
     part = .content
-    // Its reader would take it for what it asked for.
+    // The reader would mistake compressed content for the content that it requested.
     if onContent != nil, status == 200, let fault = head?.codingFault { throw .malformed(fault) }
-    // A declared length is enough to refuse, but only now: the answer itself has then been read.
+    // A declared length is enough to refuse the response, but only now that all fields are known, because the
+    // error contains them.
     if status != 204, status != 304, onContent == nil || status != 200,
       let length = lengths.first.flatMap({ Int($0) }),
       length > maximumContentLength
@@ -130,7 +130,7 @@ struct ResponseCollector {
   /// Reads `HTTP/1.x NNN`, or libcurl's `HTTP/2 NNN`, and whatever phrase follows (RFC 9112 §4).
   private static func status(_ line: ArraySlice<UInt8>, mayBeHTTP2: Bool) throws(Fault) -> Int {
     let bytes = Array(line)
-    // Where the blank after the version is.
+    // The index of the space after the version.
     let blank = mayBeHTTP2 && bytes.starts(with: "HTTP/2 ".utf8) ? 6 : 8
     let digits = bytes.dropFirst(blank + 1).prefix(3)
     guard blank == 6 || bytes.starts(with: "HTTP/1.".utf8), bytes.count >= blank + 4,

@@ -2,11 +2,11 @@
 
 import Platform
 
-/// The place a request goes to: a URL taken apart and checked before anything else sees it.
+/// The target of a request: a URL that was parsed and checked before any other use.
 ///
 /// Only what this project needs is accepted: `https` to any host, `http` to this machine, no user
-/// information, no fragment, ASCII only. The URL given to libcurl is put together from these parts again, so
-/// both sides cannot read it differently.
+/// information, no fragment, ASCII only. The URL for libcurl is built from these parts again, so libcurl
+/// cannot read it differently.
 struct Target: Hashable {
   /// Whether the connection is protected by TLS.
   let secure: Bool
@@ -30,7 +30,7 @@ struct Target: Hashable {
     init(_ detail: String) { self.detail = detail }
   }
 
-  /// The longest URL that is taken, in octets.
+  /// Limit in octets for a URL.
   static let maximumLength = 8192
 
   /// Parses a URL (RFC 3986 §3), and refuses every form that the type's description does not allow.
@@ -115,7 +115,7 @@ struct Target: Hashable {
       return (address.description, address.version == .v6 ? .ipv6 : .ipv4)
     }
     var name = text(bytes).lowercased()
-    if name.hasSuffix(".") { name.removeLast() }  // The root's dot says nothing that the name does not.
+    if name.hasSuffix(".") { name.removeLast() }  // A final dot, for the DNS root, changes nothing.
     if let address = IPAddress(name), !name.contains(":") { return (address.description, .ipv4) }
     guard IPAddress.isHostName(Array(name.utf8)[...]) else { throw Refusal("the URL's host is malformed") }
     return (name, .name)

@@ -5,15 +5,15 @@ import Glibc
 
 /// Certificates of authorities as a file that only this process can open, by a path of `/proc`.
 ///
-/// libcurl parses certificates that it is given as text for each connection: 150 of them take 240 million instructions. It reads a
-/// file once a day (CURLOPT_CA_CACHE_TIMEOUT).
+/// libcurl parses certificates in memory again for each connection: 150 of them take 240 million
+/// instructions. It reads a file once a day (CURLOPT_CA_CACHE_TIMEOUT).
 ///
 /// Rules: the path is valid until `deinit`.
 final class AuthorityFile: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// Nil without memory, descriptors or `/proc`: then libcurl can still have the text.
+  /// Nil without memory, descriptors or `/proc`. libcurl can then still get the certificates as text.
   init?(_ certificates: [UInt8]) {
     descriptor = callgate_memory_file("callgate-authorities")
     path = "/proc/self/fd/\(descriptor)"

@@ -4,18 +4,18 @@ import HTTP
 
 /// One proxy server: its kind, address and credential.
 struct Proxy: Hashable {
-  /// How a proxy is spoken to.
+  /// The protocol of a proxy.
   enum Kind: String {
-    /// A CONNECT tunnel (RFC 9110 §9.3.6), asked for in the clear.
+    /// A CONNECT tunnel (RFC 9110 §9.3.6), requested without TLS.
     case http
-    /// A CONNECT tunnel, asked for over TLS.
+    /// A CONNECT tunnel, requested over TLS.
     case https
     case socks4
     case socks4a
     case socks5
     case socks5h
 
-    /// The port where the setting names none: libcurl's.
+    /// libcurl's default port, for a setting without one.
     var defaultPort: UInt16 { self == .https ? 443 : 1080 }
     /// Whether the target's name is resolved here, not by the proxy.
     var resolvesLocally: Bool { self == .socks4 || self == .socks5 }
@@ -30,8 +30,8 @@ struct Proxy: Hashable {
   let user: String?
   let password: String?
 
-  /// Reads `[scheme://][user[:password]@]host[:port][/]`; nil where it is something else. Both parts of the
-  /// credential may be percent-encoded.
+  /// Reads `[scheme://][user[:password]@]host[:port][/]`; nil for anything else. Both parts of the credential
+  /// may be percent-encoded.
   init?(_ text: String) {
     var rest = Substring(text)
     if let mark = text.firstRange(of: "://") {
@@ -57,7 +57,7 @@ struct Proxy: Hashable {
       user = nil
       password = nil
     }
-    // The checks of a target serve for the proxy's own address; https takes any host.
+    // `Target` checks the proxy's address, too. With https, it accepts any host.
     if rest.hasSuffix("/") { rest = rest.dropLast() }
     guard !rest.contains("/"), !rest.contains("?"), let place = try? Target("https://\(rest)") else {
       return nil  // The reason is dropped because it speaks of a URL; the caller names the variable's form.

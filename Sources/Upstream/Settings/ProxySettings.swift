@@ -9,11 +9,10 @@ import Glibc
 /// is never reached through a proxy. Requests pass the proxy inside a CONNECT tunnel or SOCKS, always
 /// encrypted.
 public struct ProxySettings: Sendable {
-  /// The proxy, or none.
   let proxy: Proxy?
   /// Hosts reached directly.
   let exceptions: ProxyExceptions
-  /// The variable that names the proxy; nil where there is none.
+  /// The variable that names the proxy; nil if there is none.
   public let variable: String?
 
   /// A proxy variable that cannot be used.
@@ -25,7 +24,7 @@ public struct ProxySettings: Sendable {
     public var description: String { "\(variable): \(problem)" }
   }
 
-  /// Every host is reached directly.
+  /// No proxy: every host is reached directly.
   public static let direct = ProxySettings(proxy: nil, exceptions: ProxyExceptions(""))
 
   init(proxy: Proxy?, exceptions: ProxyExceptions, variable: String? = nil) {
@@ -36,13 +35,13 @@ public struct ProxySettings: Sendable {
 
   /// How requests to a URL leave this machine.
   public enum Way: Hashable, Sendable {
-    /// Directly; `excepted` where there is a proxy and this host is none of its business.
+    /// Directly; `excepted` if there is a proxy, but not for this host.
     case direct(excepted: Bool)
     /// Through the proxy: its address without a credential, and whether it, not this machine, resolves the server's name.
     case proxy(address: String, resolvesName: Bool)
   }
 
-  /// How a request to a URL leaves this machine; a URL that cannot be asked for goes nowhere and counts as direct.
+  /// How a request to a URL leaves this machine. An invalid URL counts as direct.
   public func way(to url: String) -> Way {
     // The sender of the request reports a wrong URL.
     guard let target = try? Target(url), let proxy = proxy(for: target) else {

@@ -4,22 +4,23 @@
 public struct TransportSettings: Sendable {
   /// The authorities to trust, in place of the system's bundle; used for an https proxy too.
   public var authorities: Authorities?
-  /// Whether a server on this machine (`localhost`, 127.0.0.0/8, ::1) must prove its name too. Not where a process asks
-  /// the server beside it by an address that no certificate names; a server elsewhere always must.
+  /// Whether a server on this machine (`localhost`, 127.0.0.0/8, ::1) must prove its name, too. False for a
+  /// process that queries the server beside it by an address that no certificate names. A server elsewhere
+  /// must always prove its name.
   public var verifiesLoopback: Bool
   /// The key that a server must have, in place of a trusted chain and a right name. Form: `sha256//` and the
   /// Base64 of the SHA-256 of its SubjectPublicKeyInfo, as in curl. For a server whose certificate is known.
   public var pinnedKey: String?
-  /// The proxy between this process and the Internet. Nil takes what the environment says when the transport is
-  /// made, as curl does; `.direct` takes none.
+  /// The proxy between this process and the Internet. Nil uses the environment variables when the transport
+  /// is made, as curl does; `.direct` uses no proxy.
   public var proxies: ProxySettings?
-  /// The value of `User-Agent` where a request brings none.
+  /// The value of `User-Agent` for requests that have none.
   public var userAgent: String
-  /// What name resolution, connecting and the TLS handshake may take together, within a request's own
+  /// The time limit for name resolution, connecting and the TLS handshake together, within a request's own
   /// timeout.
   public var connectTimeout: Duration
-  /// How many transfers to one path of a host run at once. Others wait as `AdmissionQueue` lets them. One endpoint that hangs
-  /// takes nothing from the others of its host.
+  /// How many transfers to one path of a host run at once. Others wait in an `AdmissionQueue`. So an endpoint
+  /// that hangs does not block the others of its host.
   public var transfersPerPath: Int
   /// Whether requests share one HTTP/2 connection to each host; nil sends HTTP/1.1.
   public var multiplexing: Multiplexing?
@@ -30,13 +31,13 @@ public struct TransportSettings: Sendable {
   /// How long a connection may lie idle and still be used. Shorter than the 60 s after which common load
   /// balancers close theirs, so that a request seldom meets a connection that is just being closed.
   public var idleTimeout: Duration
-  /// How long TLS sessions are resumed before new ones begin, whose chain is verified again. Resumed ones are for the same host, port
-  /// and checks, and never carry early data.
+  /// How long TLS sessions are resumed. After that, new sessions begin, and their chains are verified again.
+  /// Sessions are resumed only with the same host, port and checks, and never with early data.
   public var sessionLifetime: Duration
-  /// How many octets of status line, fields and trailers are taken in all, interim responses included.
+  /// Limit in octets for status line, fields and trailers together, interim responses included.
   public var maximumHeaderLength: Int
-  /// The size of libcurl's receive buffer of each transfer, in octets; nil for the usual 16 KiB. With it, the send buffer for TLS has
-  /// 16 KiB instead of 64.
+  /// The size of libcurl's receive buffer of each transfer, in octets; nil for the usual 16 KiB. If it is
+  /// set, the send buffer for TLS has 16 KiB instead of 64 KiB.
   public var bufferLength: Int?
 
   /// Makes settings; the defaults suit two upstream hosts.
@@ -70,18 +71,18 @@ public struct TransportSettings: Sendable {
 
 /// HTTP/2 over TLS, with one connection to each host that all requests share (RFC 9113).
 ///
-/// It belongs to a whole transport because libcurl limits connections for all transfers of a multi handle, not for one. Without that
-/// limit it opens another connection whenever the server allows fewer streams than there are requests.
+/// The setting applies to a whole transport, because libcurl limits the connections of a multi handle, not
+/// those of a transfer. Without that limit, libcurl opens another connection whenever the server allows fewer
+/// streams than there are requests.
 ///
 /// A stream that the server refuses (REFUSED_STREAM, or GOAWAY with a lower stream) was not processed. A request that may be repeated
 /// is then sent once more, on a new connection. libcurl does not report why it begins again, so every other request fails as sent.
 public struct Multiplexing: Hashable, Sendable {
   /// How many requests to one host run at once, whatever their paths; the server may allow fewer.
   public var streams: Int
-  /// How long the other side may acknowledge nothing that was sent. After that the connection is closed.
+  /// How long sent data may stay unacknowledged before the connection is closed.
   public var silence: Duration
 
-  /// Makes settings.
   public init(streams: Int = 500, silence: Duration = .seconds(20)) {
     precondition(streams > 0 && silence >= .milliseconds(1))
     self.streams = streams
@@ -91,7 +92,7 @@ public struct Multiplexing: Hashable, Sendable {
 
 /// Certificates of the authorities to trust.
 public enum Authorities: Sendable, Hashable {
-  /// A file of them, as PEM. libcurl reads it.
+  /// A file of certificates as PEM, which libcurl reads.
   case file(String)
   /// The certificates themselves, as PEM.
   case pem([UInt8])

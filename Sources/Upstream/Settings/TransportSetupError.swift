@@ -4,7 +4,7 @@ public import Platform
 
 /// Why no transport could be made.
 public enum TransportSetupError: Error, Sendable, CustomStringConvertible {
-  /// libcurl is missing something or failed to start.
+  /// libcurl lacks a feature or failed to start.
   case library(String)
   /// The file of trusted certificates cannot be read.
   case unreadableCAFile(path: String, SystemError)

@@ -1,6 +1,6 @@
 #pragma once
 // libcurl, with one typed function for each kind of argument: Swift cannot call variadic C functions, and a
-// wrong type passed to the real ones is undefined behaviour that no compiler would see.
+// wrong type passed to the real ones is undefined behavior that no compiler detects.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <openssl/ssl.h>
@@ -59,10 +59,10 @@ static inline CURLcode callgate_easy_set_socket_options(CURL *easy, curl_sockopt
 static inline CURLcode callgate_complete_context(CURL *easy, void *context, void *unused) {
   (void)easy;
   (void)unused;
-  // Most servers resume TLS 1.2 sessions by ticket alone (RFC 5077). libcurl switches tickets off for servers of 2010.
+  // Most servers resume TLS 1.2 sessions only by ticket (RFC 5077). libcurl disables tickets because of servers from 2010.
   SSL_CTX_clear_options(context, SSL_OP_NO_TICKET);
-  // Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says. A list of ciphers with the level would be
-  // parsed for each connection.
+  // Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says. OpenSSL would have to parse a list of
+  // ciphers that contains the level for each connection.
   SSL_CTX_set_security_level(context, 2);
   return CURLE_OK;
 }
@@ -77,7 +77,7 @@ static inline int callgate_memory_file(const char *name) {
   return memfd_create(name, 1 /* MFD_CLOEXEC */);
 }
 
-// Leaves one protocol, so that nothing a server says can lead to another one.
+// Allows only one protocol, so that no response can make libcurl use another one.
 static inline CURLcode callgate_easy_set_protocol(CURL *easy, int secure) {
 #if LIBCURL_VERSION_NUM >= 0x075500
   return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, secure ? "https" : "http");
@@ -86,8 +86,7 @@ static inline CURLcode callgate_easy_set_protocol(CURL *easy, int secure) {
 #endif
 }
 
-// Should libcurl ever resolve a name by itself, its thread is left behind instead of waited for (7.87 or
-// newer).
+// If libcurl ever resolves a name itself, keeps it from waiting for its resolver thread (7.87 or newer).
 static inline CURLcode callgate_easy_set_quick_exit(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075700
   return curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);

@@ -4,15 +4,15 @@ import HTTP
 import Platform
 import Synchronization
 
-/// The way in: from the socket through the filter and the parser to the handler.
+/// The input side: from the socket through the filter and the parser to the handler.
 extension Connection {
-  /// As much output is collected before it is offered to the network; what the client leaves unread stays below this and
-  /// one answer.
+  /// Octets of output that are collected before they are sent. What the client leaves unread stays below this
+  /// plus one response.
   private static let outputThreshold = 16_384
-  /// So many reads are made before other connections have their turn.
+  /// Reads per turn, before other connections get their turn.
   private static let readsPerTurn = 4
 
-  /// Reads and parses until there is nothing more, or something must happen first.
+  /// Reads and parses until there is no more input, or until the connection has to wait.
   func pump() {
     var reads = 0
     defer { countUnfinished(isProgress: reads > 0) }
@@ -47,7 +47,8 @@ extension Connection {
       isReadable = false
       inputEnded()
     case .bytes(let count):
-      // A short read has emptied the socket, and the next octet is a new edge (epoll(7)): no second read to hear so.
+      // A short read has emptied the socket, and the next octet is a new edge (epoll(7)), so no second read
+      // is needed.
       if count < buffer.count && !endIsNear { isReadable = false }
       receive(buffer.span.extracting(0..<count))
     case .wouldBlock:
@@ -88,10 +89,11 @@ extension Connection {
     flush()
   }
 
-  /// Parses octets and hands requests over, until one is deferred, the client leaves too much unread, or they end.
+  /// Parses octets and passes requests to the handler, until a request is deferred, the client leaves too
+  /// much unread, or the octets end.
   private func process(_ input: Span<UInt8>) {
     guard machine.wantsInput else { return keep(input, from: 0) }
-    // Into the loop's storage, or, where a request began in an earlier turn, into that request's.
+    // Parses into the loop's storage. A request that began in an earlier turn has its own.
     var request = Request()
     let isContinued = parser.phase != .idle
     if isContinued { swap(&request, &partial) } else { swap(&request, &worker.request) }
@@ -100,7 +102,7 @@ extension Connection {
       switch parse(input, from: &offset, into: &request) {
       case .complete:
         handle(request, inputFollows: offset < input.count)
-        // Nothing may come into the output behind a document.
+        // The document is sent after the output, so no later response may get into the output before it.
         if worker.output.count >= Self.outputThreshold || document != nil { flush() }
         if offset == input.count { break parsing }
       case .incomplete:
@@ -114,18 +116,18 @@ extension Connection {
       }
     }
     if parser.phase != .idle, machine.wantsInput || machine.phase == .handling {
-      // The rest is still to come: what there is goes with the connection.
+      // The rest is still to come: the connection stores what has arrived.
       swap(&request, &partial)
     } else if !isContinued {
-      // The loop's storage is used again. Another is let go: an idle connection keeps none.
+      // The loop's storage is reused. A request's own storage is freed: an idle connection has none.
       swap(&request, &worker.request)
     }
     if offset < input.count { keep(input, from: offset) }
     flush()
   }
 
-  /// Parses with a copy of the parser, a hundred octets. Then no access to the connection lasts during the call, and the compiler need
-  /// not have each one checked at run time.
+  /// Parses with a copy of the parser, which has about a hundred octets. Then no access to the connection is
+  /// open during the call, and the compiler need not check each access at run time.
   private func parse(
     _ input: Span<UInt8>, from offset: inout Int, into request: inout Request
   ) -> RequestParser.Progress {
@@ -134,12 +136,12 @@ extension Connection {
     return parser.parse(input, from: &offset, into: &request)
   }
 
-  /// Keeps the octets that cannot be parsed now, unless nothing will be parsed any more.
+  /// Stores the octets that cannot be parsed now, unless the connection will parse nothing more.
   private func keep(_ input: Span<UInt8>, from offset: Int) {
     switch machine.phase {
     case .ending, .lingering, .closed: break
     case .opened, .idle, .head, .content, .handling:
-      // Taken out meanwhile, as the parser is.
+      // `unread` is taken out meanwhile, for the same reason as the parser.
       var octets: [UInt8] = []
       swap(&octets, &unread)
       octets.append(contentsOf: input.extracting(offset..<input.count))
@@ -162,7 +164,7 @@ extension Connection {
     if endIsNear { noteFinishedWaiting() }
   }
 
-  /// Asks for the content, if the client waits to be asked.
+  /// Sends `100 Continue`, if the client waits for it before it sends the content.
   func sendContinue() {
     guard parser.expectsContinue else { return }
     worker.withOutput { $0.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8) }
@@ -192,14 +194,15 @@ extension Connection {
 
   // MARK: Unfinished requests
 
-  /// The memory of what has come of unfinished requests: parts of a request, requests that wait for the one before them, and
-  /// what the filter holds of a record.
+  /// The memory of unfinished requests, in octets: parts of a request, requests that wait for the one before
+  /// them, and a partial record in the filter.
   var unfinishedOctets: Int {
     let held = unread.capacity + (filter?.heldOctets ?? 0)
     return parser.phase == .idle ? held : held + partial.memory
   }
 
-  /// Tells the budget what this connection holds. Beyond the budget, connections are closed, perhaps this one.
+  /// Reports to the budget what this connection stores of unfinished requests. Beyond the budget, connections
+  /// are closed, perhaps this one.
   private func countUnfinished(isProgress: Bool) {
     let octets = unfinishedOctets
     guard octets > 0 || unfinished > 0, token != .none else { return }

@@ -4,7 +4,7 @@ import HTTP
 import Platform
 import Synchronization
 
-/// The way out: answers into the loop's output, and the output through the filter to the socket.
+/// The output side: responses go into the loop's output, and from there through the filter to the socket.
 extension Connection {
   func answer(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
     let closing = response.closesConnection || framing.clientCloses || framing.serverCloses || isDraining
@@ -28,9 +28,10 @@ extension Connection {
     answered(response.status, closing, framing)
   }
 
-  /// A document of as many octets is copied into the output: one call sends it with its head.
+  /// The most octets of a shared document that is copied into the output, so that one call sends it with its
+  /// head.
   private static let smallDocument = 4096
-  /// So many octets of a document go through the filter at once: no connection alone holds more of it.
+  /// Octets of a document that go through the filter at a time. No connection stores more of it.
   private static let filteredPiece = 16_384
 
   /// Sends an answer's head and the first half of its content, and closes.
@@ -55,9 +56,9 @@ extension Connection {
 
   private var isDraining: Bool { worker.state.isDraining.load(ordering: .relaxed) }
 
-  /// Answers malformed or cut off input, and ends the connection.
+  /// Responds to malformed or incomplete input, and ends the connection.
   ///
-  /// - Parameter request: the request, where its request line is known.
+  /// - Parameter request: The request, if its request line is known.
   func refuse(_ failure: RequestFailure, _ request: Request?) {
     let id =
       if let request, parser.hasHead, let own = RequestID(of: request) {
@@ -69,7 +70,7 @@ extension Connection {
       failure, request, id, AnswerFraming(method: request?.method ?? .other, clientCloses: false, start: nil))
   }
 
-  /// Answers in place of a handler that did not.
+  /// Responds to a request that its handler left without a response.
   func answerUnanswered(_ requestID: RequestID, _ framing: AnswerFraming) {
     refuse(.unanswered, nil, requestID, framing)
   }
@@ -90,7 +91,7 @@ extension Connection {
 
   // MARK: Output
 
-  /// Offers the output to the network, with one call where it fits.
+  /// Sends the output, with one call if it fits.
   func flush() {
     guard token != .none else {
       // Buffers are shared: what one connection cannot send must not reach the next.
@@ -129,7 +130,8 @@ extension Connection {
   /// Whether something waits for the client to read.
   var hasUnsent: Bool { !unsent.isEmpty || document != nil }
 
-  /// Sends what goes of the document: without a filter from where it lies, through a filter a piece.
+  /// Sends as much of the document as the socket accepts: without a filter it is not copied, with a filter it
+  /// is sent in pieces.
   private func sendDocument() -> StreamSocket.Transfer {
     guard let (content, offset) = document else { return .bytes(0) }
     guard let filter else {
@@ -146,21 +148,22 @@ extension Connection {
     return send()
   }
 
-  /// Appends the filter's end to the output, once, behind the last answer.
+  /// Appends the filter's end to the output, once, after the last response.
   private func endFilter(_ filter: any StreamFilter) {
     guard machine.phase == .ending, document == nil, !isFinished else { return }
     isFinished = true
     worker.withOutput { filter.finish(wire: &$0) }
   }
 
-  /// Tells the budget what this connection alone holds. Beyond the budget, connections are closed, perhaps this one.
+  /// Reports to the budget how much unsent output this connection stores. Beyond the budget, connections are
+  /// closed, perhaps this one.
   private func count(progress: Bool) {
     guard token != .none, counted != unsent.count || progress else { return }
     counted = unsent.count
     worker.state.unsent.hold(counted, token, of: worker, isProgress: progress)
   }
 
-  /// Sends as much as goes and keeps the rest.
+  /// Sends as much output as the socket accepts and stores the rest.
   private func send() -> StreamSocket.Transfer {
     guard !unsent.isEmpty else {
       let (result, rest) = worker.sendOutput(over: socket)

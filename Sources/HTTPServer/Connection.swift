@@ -4,11 +4,13 @@ import HTTP
 import Platform
 import Synchronization
 
-/// One client's connection: moves octets between its socket and the parser, as its `ConnectionMachine` says.
+/// One client's connection: moves octets between its socket and the parser, as its `ConnectionMachine`
+/// decides.
 ///
-/// Between requests it owns no buffer: octets are read into the loop's, parsed in place, and answered from the loop's
-/// output with one `send`. Only leftovers at the end of its turn are kept here: a part of a request, pipelined requests that must
-/// wait, and responses that the client does not read.
+/// Between requests a connection owns no buffer. Octets are read into the loop's buffer and parsed in place,
+/// and responses leave from the loop's output with one `send`. The connection stores only what is left at the
+/// end of its turn: a part of a request, pipelined requests that must wait, and responses that the client
+/// does not read.
 final class Connection: EventReceiver {
   let worker: Worker
   let peer: SocketAddress
@@ -16,44 +18,44 @@ final class Connection: EventReceiver {
   var place = 0
   private(set) var token = EventToken.none
   let socket: StreamSocket
-  /// Nil where octets travel as they are.
+  /// The filter between this connection and its socket; nil if octets travel unchanged.
   private(set) var filter: (any StreamFilter)?
-  /// Whether the connection counts; false for one over the limit, which only gets 503.
+  /// Whether the connection counts toward the limit; false for one beyond the limit, which only gets 503.
   let isCounted: Bool
 
   var machine: ConnectionMachine
   var parser: RequestParser
-  /// The request in parts; empty otherwise.
+  /// The request that has arrived in part; empty otherwise.
   var partial = Request()
   /// Input that waits until the request before it is answered.
   var unread: [UInt8] = []
   /// Output that waits for the client, from `unsentStart` on.
   var unsent: [UInt8] = []
   var unsentStart = 0
-  /// The content of a document that all clients share, from an offset on: it follows `unsent`.
+  /// A document that all clients share, and the offset of its first unsent octet. It follows `unsent`.
   var document: (content: [UInt8], offset: Int)?
-  /// How many octets of this connection's own the budget of unsent octets counts.
+  /// The octets of `unsent` that the budget counts for this connection.
   var counted = 0
-  /// The handler has judged the head of the present request.
+  /// Whether the handler has judged the head of the current request.
   var isJudged = false
-  /// What it found out.
+  /// What the handler found out from that head; see `Exchange.finding`.
   var finding: (any Sendable)?
   /// How many octets of unfinished requests the budget counts for this connection.
   var unfinished = 0
   /// Edge-triggered: the socket may hold input until a read says otherwise.
   var isReadable = false
-  /// The filter has sent its end.
+  /// Whether the filter has sent its end.
   var isFinished = false
-  /// Whether the client seems to go on sending after the request that is being answered.
+  /// Whether the client seems to send more after the request that is being answered.
   var mayStillSend = false
-  /// The end of input is in the socket, after what can still be read.
+  /// Whether the client's end of input is in the socket, after octets that can still be read.
   var endIsNear = false
-  /// The client of the request that is deferred.
+  /// The presence of the client whose request is deferred.
   var presence: ClientPresence?
-  /// The client has ended its side, after the octets that wait here.
+  /// Whether the client has ended its side, after the octets in `unread`.
   var isInputOver = false
 
-  /// The filter and the client have not agreed yet: one of few.
+  /// Whether the filter's handshake is unfinished. The number of such connections is limited.
   private var isInHandshake = false
 
   init(_ socket: consuming StreamSocket, peer: SocketAddress, worker: Worker, isCounted: Bool) {
@@ -66,12 +68,13 @@ final class Connection: EventReceiver {
     parser = RequestParser(limits: worker.limits.message)
   }
 
-  /// Takes up life on the loop. Registered once for everything, edge-triggered: no epoll_ctl(2) per request.
+  /// Registers the connection with the loop, once for all events and edge-triggered: no epoll_ctl(2) per
+  /// request.
   func open() {
     do throws(SystemError) {
       token = try worker.loop.register(socket.descriptor, [.read, .write, .peerFinished, .onChange], self)
     } catch {
-      // No memory for one more: the socket closes with this object.
+      // The kernel has no memory for another registration: the socket closes with this object.
       return
     }
     worker.add(self)
@@ -105,12 +108,13 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
-  /// The process may have stood still: what the client sent or read meanwhile came in time, so it counts first.
+  /// The process may have been suspended. What the client sent or read in that time was not late, so it is
+  /// handled before the deadline.
   func deadlinePassed() {
     if hasUnsent { flush() }
     isReadable = true
     pump()
-    // More waits than one turn reads: the next turn reads on, before time is judged again.
+    // There is more input than one turn reads. The next turn reads it before the deadline is checked again.
     guard !isReadable || !machine.wantsInput else { return armDeadline() }
     perform(machine.step(.time, now: worker.loop.now))
     flush()
@@ -119,7 +123,8 @@ final class Connection: EventReceiver {
 
   func loopEnded() { close() }
 
-  /// The server ends: what waits in the socket is still served, then the connection closes as soon as it is idle.
+  /// Prepares for the server's end. Requests that wait in the socket are still served; then the connection
+  /// closes as soon as it is idle.
   func shutDown() {
     isReadable = true
     pump()
@@ -127,8 +132,8 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
-  /// Makes room for another connection: what waits in the socket is still served, then the connection closes. One whose
-  /// request is with its handler by then stays open.
+  /// Closes the connection to make room for another. Requests that wait in the socket are served first. If
+  /// one of them is then still with its handler, the connection stays open.
   func giveWay() {
     isReadable = true
     pump()
@@ -136,7 +141,7 @@ final class Connection: EventReceiver {
     close()
   }
 
-  /// A deferred answer has come.
+  /// Sends a deferred response.
   func deliver(_ answer: DeferredAnswer, _ requestID: RequestID, _ framing: AnswerFraming) {
     guard machine.phase == .handling else { return worker.count(answer.status, framing) }
     stopWaiting()
@@ -149,7 +154,7 @@ final class Connection: EventReceiver {
     resume()
   }
 
-  /// Nothing in the head that was judged speaks against the request.
+  /// Continues with the content, because a deferred judgment has not refused the head.
   func proceed(_ finding: (any Sendable)?) {
     guard machine.phase == .handling else { return }
     stopWaiting()
@@ -159,7 +164,7 @@ final class Connection: EventReceiver {
     resume()
   }
 
-  /// The handler resumes a deferred request.
+  /// Lets the handler respond to a deferred request on this loop, or defer it again.
   func resume(_ requestID: RequestID, _ framing: AnswerFraming, _ body: (inout Exchange) -> Void) {
     guard machine.phase == .handling else { return }
     stopWaiting()
@@ -173,7 +178,7 @@ final class Connection: EventReceiver {
     }
   }
 
-  /// A piece of a deferred answer has come.
+  /// Sends a piece of a deferred response.
   func deliverPiece(_ octets: [UInt8]) {
     guard machine.phase == .handling else { return }
     worker.withOutput { $0.append(contentsOf: octets) }
@@ -181,13 +186,13 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
-  /// A deferred answer will not come, on purpose.
+  /// Closes the connection without the deferred response, as the handler wants.
   func abandon() {
     guard machine.phase == .handling else { return }
     close()
   }
 
-  /// The deferred answer will never come.
+  /// Responds to a deferred request that its handler has dropped without a response.
   func deliverNothing(_ requestID: RequestID, _ framing: AnswerFraming) {
     guard machine.phase == .handling else { return }
     stopWaiting()
@@ -196,8 +201,9 @@ final class Connection: EventReceiver {
     resume()
   }
 
-  /// A client that has finished writing and waits for its answer may have gone: the kernel does not tell the two apart.
-  /// Should there be no room for another client, this one's connection is closed for it.
+  /// Notes that the client of a running request has finished writing. It may wait for its response or be
+  /// gone: the kernel does not tell the two apart. If there is no room for another client, this connection is
+  /// closed to make room.
   func noteFinishedWaiting() {
     guard machine.phase == .handling else { return }
     presence?.finished()
@@ -237,14 +243,15 @@ final class Connection: EventReceiver {
     finding = nil
   }
 
-  /// Closes a connection whose client does not read, and has the kernel drop what it holds for it, too. One whose client has read
-  /// everything meanwhile stays open.
+  /// Closes a connection whose client does not read, and makes the kernel discard its unsent octets, too. If
+  /// the client has read everything meanwhile, the connection stays open.
   func closeUnread() {
     guard !unsent.isEmpty else { return }
     closeForMemory(.unread)
   }
 
-  /// Closes a connection whose client has not finished its request. One whose request is whole meanwhile stays open.
+  /// Closes a connection whose client has not finished its request. If the request is complete meanwhile, the
+  /// connection stays open.
   func closeUnfinished() {
     guard unfinishedOctets > 0 else { return }
     closeForMemory(.unfinished)
@@ -256,7 +263,7 @@ final class Connection: EventReceiver {
     if isCounted { worker.countClosed(for: reason) }
   }
 
-  /// The filter has agreed with the client, or never will.
+  /// Stops counting the handshake, which has succeeded or failed.
   func endHandshake() {
     guard isInHandshake else { return }
     isInHandshake = false
@@ -276,7 +283,8 @@ final class Connection: EventReceiver {
     }
   }
 
-  /// Sends the filter's end, once, after everything before it. A client that no longer reads misses nothing.
+  /// Sends the filter's end, once, after everything before it. If that fails, the client no longer reads and
+  /// misses nothing.
   private func sendFilterEnd() {
     guard let filter, token != .none, !isFinished, !hasUnsent else { return }
     isFinished = true
@@ -287,7 +295,7 @@ final class Connection: EventReceiver {
     }
   }
 
-  /// The client speaks without the filter: so does the only answer it gets.
+  /// Responds without the filter, because the client sent HTTP without it. The client gets no other response.
   func refuseUnfiltered() {
     endHandshake()
     filter = nil

@@ -3,8 +3,8 @@
 import HTTP
 import Platform
 
-/// The life of a connection as a state machine: events and the time in, at most one action out. It touches no socket, no
-/// octet and no clock, so that tests step through a day in a microsecond.
+/// The life of a connection as a state machine: an event and the time go in, at most one action comes out.
+/// The machine touches no socket, no octet and no clock, so that tests step through a day in a microsecond.
 struct ConnectionMachine {
   /// The state of reading.
   enum Phase: Equatable {
@@ -20,7 +20,7 @@ struct ConnectionMachine {
     case handling
     /// The last answer is on its way out.
     case ending
-    /// The last response is out and named itself the last. Later octets are read and dropped.
+    /// The last response was sent and announced the end. Later octets are read and dropped.
     case lingering
     case closed
   }
@@ -28,7 +28,7 @@ struct ConnectionMachine {
   /// Whether and how a connection ends after an answer.
   enum Ending: Equatable {
     case keepAlive
-    /// The client asked for it and sends nothing more: just close.
+    /// The client wants the end and sends nothing more: just close.
     case close
     /// The client may still be sending: read on, or the answer could be lost.
     case linger
@@ -37,51 +37,51 @@ struct ConnectionMachine {
   enum Event {
     /// Octets were parsed, and the request is not whole.
     case parsed(RequestParser.Phase)
-    /// A request is whole and goes to its handler, or its head has to wait for the handler's judgement.
+    /// A request is complete and goes to its handler, or its head waits for the handler's judgment.
     case request
-    /// Nothing in the head speaks against the request: its content may come.
+    /// The handler has not refused the head: the content may arrive.
     case judged
     /// The response is in the output.
     case answered(Ending)
-    /// The output was offered to the network.
+    /// The connection has tried to send the output.
     case flushed(progress: Bool, isEmpty: Bool)
     /// Octets were read and dropped.
     case dropped(Int)
     /// The client has finished writing.
     case inputEnded
-    /// The deadline may have come.
+    /// The deadline may have passed.
     case time
-    /// The server ends.
+    /// The server shuts down.
     case shutDown
   }
 
   enum Action: Equatable {
     case none
-    /// Put a refusal into the output and say `answered(.linger)`.
+    /// Append a refusal to the output, then step with `answered(.linger)`.
     case refuse(RequestFailure)
-    /// Say that nothing more will be written, and read on.
+    /// Send FIN, and continue to read.
     case finish
-    /// Close.
     case close
   }
 
   private let limits: TimeLimits
   private(set) var phase = Phase.opened
   private var ending = Ending.keepAlive
-  /// Output waits for the client to read.
+  /// Whether output waits for the client to read.
   private(set) var isBlocked = false
-  /// When the present phase's time began to run.
+  /// When the time of the current phase began to run.
   private var since: MonotonicTime
   /// When the client last read something.
   private var progressAt: MonotonicTime
   private var droppedBytes = 0
-  /// When a connection on which nothing has come yet ends, once the server does.
+  /// When a connection without a first request closes during shutdown; nil before shutdown.
   private var opensUntil: MonotonicTime?
-  /// How long such a connection still waits for its first request: the client that just made it is about to send one, and
-  /// could not tell a close from a failure. A connection that was used may be closed at any time (RFC 9112 §9.6).
+  /// How long such a connection waits for its first request, in nanoseconds. A client that has just connected
+  /// is about to send a request and could not tell the close from a failure. A used connection may be closed
+  /// at any time (RFC 9112 §9.6).
   static let firstRequestGrace: Int64 = 1_000_000_000
 
-  /// Nanoseconds of each limit, computed once: the machine sets a deadline for every request.
+  /// The limits in nanoseconds, computed once: the machine sets a deadline for every request.
   struct TimeLimits {
     let header, request, idle, write, linger: Int64
     let lingerBytes: Int
@@ -102,7 +102,7 @@ struct ConnectionMachine {
     progressAt = now
   }
 
-  /// Whether more of a request may be parsed. Not while the client leaves answers unread: back-pressure.
+  /// Whether more of a request may be parsed. False while the client leaves responses unread (back-pressure).
   var wantsInput: Bool {
     switch phase {
     case .opened, .idle, .head, .content: !isBlocked
@@ -113,7 +113,7 @@ struct ConnectionMachine {
   /// Whether received octets are dropped.
   var dropsInput: Bool { phase == .lingering }
 
-  /// Since when the client has been waited for; nil while a request is with its handler.
+  /// Since when the server waits for the client; nil while a request is with its handler.
   var waitsSince: MonotonicTime? {
     switch phase {
     case .opened, .idle, .head, .content, .ending, .lingering: since
@@ -121,7 +121,7 @@ struct ConnectionMachine {
     }
   }
 
-  /// When `time` is due next.
+  /// When the next `time` event is due.
   var deadline: MonotonicTime? {
     if isBlocked { return progressAt + limits.write }
     switch phase {
@@ -184,7 +184,7 @@ struct ConnectionMachine {
     if isEmpty {
       if isBlocked {
         isBlocked = false
-        // A request that came in part behind unread answers was not read meanwhile: its time begins again.
+        // Input was not read while responses were unread, so the time of a partial request starts again.
         since = now
       }
     } else {
@@ -218,7 +218,7 @@ struct ConnectionMachine {
     }
   }
 
-  /// The connection is closed, by an action or because it broke.
+  /// Marks the connection as closed, by an action or because it broke.
   @discardableResult
   mutating func close() -> Action {
     phase = .closed

@@ -7,7 +7,7 @@ import Platform
 struct Handshakes {
   private struct Entry {
     let token: EventToken
-    /// Until when it is not ended for another's sake.
+    /// Until when the handshake may not be ended to make room for another.
     let protectedUntil: MonotonicTime
   }
 
@@ -16,18 +16,19 @@ struct Handshakes {
   private var entries: [Entry] = []
 
   /// - Parameters:
-  ///   - limit: how many there may be.
-  ///   - protection: how long none is ended for another's sake: longer than an honest client's handshake takes, so that many
-  ///     of those at once wait for each other and do not end each other.
+  ///   - limit: The most handshakes at a time.
+  ///   - protection: How long a handshake may not be ended to make room for another. It is longer than an
+  ///     honest client's handshake takes, so that many of those at once wait for each other and do not end
+  ///     each other.
   init(limit: Int, protection: Duration) {
     self.limit = max(1, limit)
     self.protection = protection
   }
 
-  /// Whether one more may begin, perhaps in the place of the oldest.
+  /// Whether one more handshake may begin, perhaps in place of the oldest.
   func hasRoom(now: MonotonicTime) -> Bool { entries.count < limit || oldestToEnd(now: now) != nil }
 
-  /// Where there is no room for one more: the oldest, if it has had its time.
+  /// The oldest handshake, if there is no room for one more and its protection has expired; otherwise nil.
   func oldestToEnd(now: MonotonicTime) -> EventToken? {
     guard entries.count >= limit, let oldest = entries.first, oldest.protectedUntil <= now else { return nil }
     return oldest.token
@@ -37,7 +38,7 @@ struct Handshakes {
     entries.append(Entry(token: token, protectedUntil: now + protection))
   }
 
-  /// There are few: looking one up costs nothing beside its handshake.
+  /// Removes a handshake. There are few, so the search costs nothing beside the handshake itself.
   mutating func end(_ token: EventToken) {
     if let place = entries.firstIndex(where: { $0.token == token }) { entries.remove(at: place) }
   }

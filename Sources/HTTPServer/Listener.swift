@@ -3,20 +3,24 @@
 import Platform
 import Synchronization
 
-/// Accepts connections on one loop, and survives having no descriptor for them.
+/// Accepts connections on one loop, even when the process has no descriptor left for them.
 ///
-/// `@unchecked Sendable`: everything mutable is touched on the worker's loop only; `start` and `stop` just go there.
+/// `@unchecked Sendable`: everything mutable is touched on the worker's loop only; `start` and `stop` just go
+/// there.
 final class Listener: EventReceiver, @unchecked Sendable {
-  /// So many are accepted before connections have their turn.
+  /// Connections accepted per turn, before open connections get their turn.
   private static let acceptsPerTurn = 64
-  /// The most clients that get 503 at the same time, on all loops together. More wait in the kernel's queue.
+  /// The most clients that get 503 at the same time, on all loops together. The others wait in the kernel's
+  /// queue.
   private static let refusalsAtATime = 128
-  /// The distance to the kept descriptors from which the server checks each new descriptor first: more than
-  /// all loops can open meanwhile.
+  /// The distance to the reserved descriptors from which the server checks the next descriptor before it
+  /// accepts: more than all loops can open meanwhile.
   private static let nearby = 128
-  /// The same where handshakes or answers are waited for: those of honest clients come within a moment.
+  /// How long accepting pauses until a handshake or a response ends: those of honest clients end within a
+  /// moment.
   private static let shortPause = Duration.milliseconds(10)
-  /// How long accepting rests when there is no room: long enough not to spin, short enough to recover within a second.
+  /// How long accepting pauses when there is no room: long enough not to spin, short enough to recover within
+  /// a second.
   private static let pause = Duration.milliseconds(200)
 
   private let socket: ListeningSocket
@@ -24,10 +28,11 @@ final class Listener: EventReceiver, @unchecked Sendable {
   private let readiness: Readiness
   private let refusalLimit: Int
   private let firstKeptDescriptor: Int
-  /// The latest descriptor number the kernel gave: it gives the lowest that is free, so it says how many are in use.
+  /// The latest descriptor number from the kernel. The kernel gives the lowest free one, so the number shows
+  /// how many are in use.
   private var latestNumber = 0
   private var token = EventToken.none
-  /// A descriptor kept back, to be able to take and drop a connection when there is no other.
+  /// A spare descriptor, so that a connection can still be accepted and refused when there is no other.
   private var reserve: Descriptor?
 
   /// - Parameters:
@@ -38,13 +43,13 @@ final class Listener: EventReceiver, @unchecked Sendable {
     self.worker = worker
     readiness = isShared ? [.read, .exclusive] : .read
     refusalLimit = max(1, Self.refusalsAtATime / loopCount)
-    // Where the limit cannot be read, accepting itself will say when it is reached.
+    // If the limit cannot be read, accepting fails once it is reached.
     let descriptors = (try? ProcessSetup.descriptorLimit().soft) ?? .max
     firstKeptDescriptor = ServerLimits.firstKeptDescriptor(of: descriptors)
     reserve = Descriptor.spare()
   }
 
-  /// Begins to accept, and waits for that; from outside the loop.
+  /// Begins to accept, and waits until it has begun. Call it from outside the loop.
   func start() -> SystemError? {
     worker.loop.run {
       do throws(SystemError) {
@@ -56,16 +61,18 @@ final class Listener: EventReceiver, @unchecked Sendable {
     }
   }
 
-  /// Accepts what waits in the queue already, and ends; from anywhere. The socket closes with this object.
+  /// Accepts the connections that already wait in the queue, then stops. Any thread may call it. The socket
+  /// closes with this object.
   func stop() {
     worker.loop.execute {
       guard self.token != .none else { return }
-      // The socket may outlive this object in another process, and the kernel's interest with it: it would go on to wake this loop
-      // instead of the other process. From here on it wakes the other process, and this loop accepts the connections that woke it.
+      // The socket may outlive this object in another process, and so may its registration with the kernel:
+      // it would continue to wake this loop instead of the other process. After `suspend` the socket wakes
+      // the other process, and this loop accepts the connections that woke it.
       do throws(SystemError) {
         try self.worker.loop.suspend(self.token, self.socket.descriptor)
       } catch {
-        // Accepting rests: it is not waited on already.
+        // Accepting is paused: the loop does not watch the socket anyway.
       }
       self.acceptAll(limit: .max)
       self.worker.loop.unregister(self.token)
@@ -80,7 +87,7 @@ final class Listener: EventReceiver, @unchecked Sendable {
     do throws(SystemError) {
       try worker.loop.resume(token, socket.descriptor, readiness)
     } catch {
-      // No memory for it now: the next rest ends with another attempt.
+      // The kernel has no memory for the registration now: try again after another pause.
       worker.loop.setDeadline(token, worker.loop.now + Self.pause)
     }
   }
@@ -93,15 +100,16 @@ final class Listener: EventReceiver, @unchecked Sendable {
       count += 1
       let isFull = worker.state.connections.load(ordering: .relaxed) >= worker.limits.connections
       let mayMakeRoom = isFull && worker.limits.closesLongestSilent
-      // Every request is with its handler, so the next client waits in the kernel's queue for the first
-      // response.
+      // Every connection has a request with its handler, so the next client waits in the kernel's queue for
+      // the first response.
       if limit != .max, mayMakeRoom, !worker.mayMakeRoom { return rest(for: Self.shortPause) }
       if isFull, worker.finishedWaiting.isEmpty, worker.refusals >= refusalLimit { return rest() }
-      // What waits when accepting stops would be lost, and comes once.
+      // Clients that still wait in the queue when accepting stops would be lost, so this limit does not apply
+      // to them.
       if limit != .max, worker.makeFilter != nil, !worker.mayBeginHandshake {
         return rest(for: Self.shortPause)
       }
-      // Who finds no room waits in the kernel's queue.
+      // Without a free descriptor, clients wait in the kernel's queue.
       guard hasDescriptor() else { return rest() }
       switch socket.accept() {
       case .none:
@@ -117,8 +125,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
     }
   }
 
-  /// Whether the next client would get a descriptor below those that are kept back. Asked of the kernel only when the
-  /// latest came near them.
+  /// Whether the next client would get a descriptor below the reserved ones. The kernel is asked only when
+  /// the latest number was near them.
   private func hasDescriptor() -> Bool {
     guard latestNumber >= firstKeptDescriptor - Self.nearby else { return true }
     guard let next = Descriptor.spare() else { return false }
@@ -139,13 +147,14 @@ final class Listener: EventReceiver, @unchecked Sendable {
     if case .connection(let client, let peer) = socket.accept() { admit(client, peer, isFull: true) }
   }
 
-  /// The queue stays ready while it is not emptied, so it is not waited on for a while.
+  /// Pauses accepting. The socket stays ready while clients wait in its queue, so the loop does not watch it
+  /// during the pause.
   private func rest(for pause: Duration = pause) {
     do throws(SystemError) {
       try worker.loop.suspend(token, socket.descriptor)
       worker.loop.setDeadline(token, worker.loop.now + pause)
     } catch {
-      // It is not waited on already.
+      // The loop does not watch the socket anyway.
     }
   }
 }

@@ -3,10 +3,11 @@
 import Platform
 import Synchronization
 
-/// The memory that connections hold for their clients, over all loops of a server. Beyond the limit, the connection without progress
-/// for longest is closed.
+/// The memory that connections hold for their clients, over all loops of a server. Beyond the limit, the
+/// connection that has made no progress for longest is closed.
 ///
-/// Connections that hold nothing never come here: a request that comes whole, and a response that its client reads, take no lock.
+/// Connections that hold nothing do not use the budget: a request that arrives whole, and a response that its
+/// client reads, take no lock.
 final class OctetBudget: Sendable {
   private struct Name: Hashable {
     let worker: ObjectIdentifier
@@ -16,7 +17,7 @@ final class OctetBudget: Sendable {
   private struct Holding {
     let worker: Worker
     var octets: Int
-    /// The number of its last progress. Later progress has a larger number.
+    /// The number of the connection's last progress. Later progress has a larger number.
     var turn: UInt64
   }
 
@@ -24,16 +25,18 @@ final class OctetBudget: Sendable {
     var holdings: [Name: Holding] = [:]
     var sum = 0
     var turn: UInt64 = 0
-    /// All progress, the oldest first from `oldest` on. An entry counts if it is the last one of its connection.
+    /// The progress of all connections, oldest first, from the index `oldest` on. Only the last entry of a
+    /// connection counts.
     var progress: [(name: Name, turn: UInt64)] = []
     var oldest = 0
 
-    /// Whether much was held since the last relief.
+    /// Whether more than half the limit was held since the sum was last small.
     var hasPeaked = false
     /// The octets of connections closed for the limit since free memory was last returned.
     var closed = 0
 
-    /// Whether much has been given up: much was held and nearly nothing is left, or many connections were closed for the limit.
+    /// Whether much memory was freed: much was held and nearly nothing is left, or many connections were
+    /// closed for the limit.
     mutating func isRelieved(_ limit: Int) -> Bool {
       // During a flood, freed blocks lie between blocks still in use, and the allocator keeps them.
       if closed > limit / 2 {
@@ -62,14 +65,14 @@ final class OctetBudget: Sendable {
       holdings[name] = holding
     }
 
-    /// Drops the entries that no longer count, once they are more than the others.
+    /// Drops the entries that no longer count, once they outnumber the others.
     private mutating func forgetOutdated() {
       guard progress.count > 2 * holdings.count + 64 else { return }
       progress = progress[oldest...].filter { holdings[$0.name]?.turn == $0.turn }
       oldest = 0
     }
 
-    /// Takes out the connection without progress for longest.
+    /// Removes and returns the connection that has made no progress for longest.
     mutating func removeOldest() -> (worker: Worker, token: EventToken)? {
       while oldest < progress.count {
         let (name, turn) = progress[oldest]
@@ -95,13 +98,14 @@ final class OctetBudget: Sendable {
     self.close = close
   }
 
-  /// How many octets are held.
+  /// How many octets all connections hold.
   var octets: Int { state.withLock { $0.sum } }
 
-  /// Notes what a connection holds, on its loop, and closes connections beyond the limit: those of this loop at once, others on theirs.
+  /// Records what a connection holds; call it on the connection's loop. Closes connections beyond the limit:
+  /// those of this loop at once, others on their own loops.
   ///
   /// - Parameters:
-  ///   - octets: All that it holds now.
+  ///   - octets: All that the connection holds now.
   ///   - isProgress: Whether its client sent or read something just now.
   func hold(_ octets: Int, _ token: EventToken, of worker: Worker, isProgress: Bool) {
     let name = Name(worker: ObjectIdentifier(worker), token: token)
@@ -121,7 +125,7 @@ final class OctetBudget: Sendable {
     }
   }
 
-  /// The connection has closed.
+  /// Removes a connection that has closed.
   func forget(_ token: EventToken, of worker: Worker) {
     let isRelieved = state.withLock { state in
       state.remove(Name(worker: ObjectIdentifier(worker), token: token))
@@ -130,6 +134,7 @@ final class OctetBudget: Sendable {
     if isRelieved { Self.returnMemory() }
   }
 
-  /// After a flood the allocator has megabytes of free blocks, which count for the limit of a container.
+  /// Returns free memory to the system. After a flood the allocator has megabytes of free blocks, which count
+  /// for the limit of a container.
   private static func returnMemory() { Task.detached { ProcessSetup.returnFreeBlocks() } }
 }

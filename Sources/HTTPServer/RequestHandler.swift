@@ -2,34 +2,35 @@
 
 public import HTTP
 
-/// Where requests end up.
+/// The application behind a server: it responds to requests.
 ///
-/// Both functions are called on the loop that owns the connection and must not block it: `handle` either answers
-/// before it returns or defers the answer and goes on elsewhere.
+/// Both functions are called on the loop that owns the connection and must not block it: `handle` either
+/// responds before it returns, or defers the response and continues elsewhere.
 public protocol RequestHandler: AnyObject, Sendable {
   /// Answers a complete, well-formed request, now or later.
   func handle(_ request: borrowing Request, _ exchange: inout Exchange)
-  /// Refuses a request whose head alone is reason enough, before its content is read. The server calls it once for a
-  /// request whose content did not arrive with its head. The content of `request` may be anything.
+  /// Refuses a request whose head alone is reason enough, before its content is read. The server calls it
+  /// once for a request whose content did not arrive with its head. The content of `request` may be anything.
   ///
-  /// Respond with a refusal, or return: then the server reads the content and calls `handle`. A success is dropped. A
-  /// deferred judgement ends with a refusal or with `Responder.proceed`. The connection closes after a refusal.
+  /// Respond with a refusal, or return: then the server reads the content and calls `handle`. A success is
+  /// dropped. A deferred judgment ends with a refusal or with `Responder.proceed`. The connection closes
+  /// after a refusal.
   func judge(_ request: borrowing Request, _ exchange: inout Exchange)
-  /// The answer to bytes that never became a request, or to a request the server cannot take. The server closes the
-  /// connection after it.
+  /// The response to bytes that never became a request, or to a request that the server cannot accept. The
+  /// server closes the connection after it.
   func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response
 }
 
 extension RequestHandler {
-  /// Reads every content.
+  /// Refuses nothing: every content is read.
   public func judge(_ request: borrowing Request, _ exchange: inout Exchange) {}
 }
 
 /// Why the server itself answers, without or in place of a handler.
 public enum RequestFailure: Hashable, Sendable {
-  /// Not HTTP/1.x as RFC 9112 writes it: 400.
+  /// Not HTTP/1.x as RFC 9112 defines it: 400.
   case malformed
-  /// The head was not whole within `headerTimeout`, or the request within `requestTimeout`: 408.
+  /// The head was not complete within `headerTimeout`, or the request within `requestTimeout`: 408.
   case timedOut
   /// More content than `contentBytes`: 413.
   case contentTooLarge
@@ -39,9 +40,10 @@ public enum RequestFailure: Hashable, Sendable {
   case fieldsTooLarge
   /// More connections than `connections`: 503.
   case overloaded
-  /// HTTP in the clear where a filter is spoken, `https` for instance: 400. The only answer that goes out unfiltered.
+  /// HTTP in the clear on a port that expects a filter such as TLS: 400. The only response that is sent
+  /// without the filter.
   case unfiltered
-  /// The handler returned, or let its `Responder` go, without an answer, or its answer must not be written: 500.
+  /// The handler returned, or released its `Responder`, without a response that may be sent: 500.
   case unanswered
 }
 

@@ -7,19 +7,19 @@ public import Texts
 /// digits.
 public struct RequestID: Hashable, Sendable, CustomStringConvertible {
   @usableFromInline enum Form: Hashable, Sendable {
-    /// With its digits: each answer and each audit line has them.
+    /// A random id, stored as digits, because each response and each audit line has them.
     case random(HexadecimalDigits, HexadecimalDigits)
     case given(String)
   }
   @usableFromInline let form: Form
 
-  /// Makes a random one.
+  /// Makes a random id.
   public init() {
     var generator = SystemRandomNumberGenerator()
     form = .random(HexadecimalDigits(generator.next()), HexadecimalDigits(generator.next()))
   }
 
-  /// Takes a text of 1–128 letters, digits, dots, underscores and hyphens; nil for anything else.
+  /// Accepts a text of 1–128 letters, digits, dots, underscores and hyphens; nil for anything else.
   public init?(_ text: String) {
     guard (1...Self.mostOctets).contains(text.utf8.count), text.utf8.allSatisfy(Self.isSane) else {
       return nil
@@ -27,7 +27,7 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     form = .given(text)
   }
 
-  /// The request's own id; nil without one that is sane.
+  /// The request's own id; nil if there is none or it is invalid.
   init?(of request: borrowing Request) {
     guard let value = request.value(of: .xRequestID), (1...Self.mostOctets).contains(value.count),
       request.head[value].allSatisfy(Self.isSane)

@@ -15,52 +15,56 @@ public struct Responder: Sendable {
     self.pending = pending
   }
 
-  /// Answers. The first answer counts, later ones are dropped, and so is an answer whose client is gone.
+  /// Responds. Only the first response counts. Later ones are dropped, and so is a response whose client is
+  /// gone.
   public func respond(_ response: Response) { pending.respond(.whole(response)) }
 
-  /// Responds with a serialised response.
+  /// Responds with a serialized response.
   public func respond(_ response: PreparedResponse) { pending.respond(.prepared(response)) }
 
-  /// Answers a part and closes the connection; see `Exchange.respondCutOff`.
+  /// Sends a part of the response and closes the connection; see `Exchange.respondCutOff`.
   public func respondCutOff(_ response: Response) { pending.respond(.cutOff(response)) }
 
-  /// Closes the connection and answers nothing; see `Exchange.closeUnanswered`.
+  /// Closes the connection without a response; see `Exchange.closeUnanswered`.
   public func closeUnanswered() { pending.closeUnanswered() }
 
-  /// Nothing in the head speaks against the request: the server reads its content and calls `handle`. Only for a judgement
-  /// that was deferred.
+  /// Accepts the head: the server reads the request's content and calls `handle`. Only for a judgment that
+  /// was deferred.
   ///
   /// - Parameter finding: See `Exchange.finding`.
   public func proceed(_ finding: (any Sendable)? = nil) { pending.proceed(finding) }
 
-  /// Calls a function on the connection's loop, with the means to respond as `RequestHandler.handle` had them. It must not block the loop.
+  /// Calls a function on the connection's loop, with the means to respond that `RequestHandler.handle` had.
+  /// The function must not block the loop.
   public func resume(_ body: @escaping @Sendable (inout Exchange) -> Void) { pending.resume(body) }
 
-  /// Sends octets as they are, for a response in pieces: its head first, then its content, which ends with the connection. No other
-  /// response may follow than `closeUnanswered`, which cuts off what is unsent. After any response, pieces are dropped.
+  /// Sends octets unchanged, for a response in pieces: first its head, then its content, which ends with the
+  /// connection. End it with `closeUnanswered`, which discards unsent octets. No other response may follow.
+  /// After any response, pieces are dropped.
   public func send(_ octets: [UInt8]) { pending.send(octets) }
 
-  /// Calls a function once if the connection closes before the request is answered, on the connection's loop, which it must
-  /// not block; at once if the connection has closed already. A later call replaces the function of an earlier one.
+  /// Calls a function once if the connection closes before the request is answered. The function runs on the
+  /// connection's loop, which it must not block, or at once if the connection has closed already. A later
+  /// call replaces the function of an earlier one.
   ///
   /// A client that has only finished writing may still read, so it counts as present.
   public func whenClientLeaves(_ body: @escaping @Sendable () -> Void) {
     pending.presence.whenClientLeaves(body)
   }
 
-  /// Calls a function once if the connection closes before the request is answered, or as soon as the client has finished writing; on the
-  /// connection's loop, which it must not block; at once if that has happened already. For a request that only waits: its client
-  /// gets the answer early if it still reads.
+  /// Calls a function once if the connection closes, or the client finishes writing, before the request is
+  /// answered. The function runs on the connection's loop, which it must not block, or at once if that has
+  /// happened already. For a request that only waits: its client gets the response early if it still reads.
   public func whenClientFinishes(_ body: @escaping @Sendable () -> Void) {
     pending.presence.whenClientFinishes(body)
   }
 
-  /// Whether the client may read no response: the connection has closed, or the client has finished writing. One that closes its end
-  /// looks the same to the kernel as one that still reads.
+  /// Whether the client may no longer read a response: the connection has closed, or the client has finished
+  /// writing. To the kernel, a client that has closed its end looks the same as one that still reads.
   public var mayClientHaveLeft: Bool { pending.presence.mayHaveLeft }
 }
 
-/// The response that a responder got.
+/// The response that was given to a `Responder`.
 enum DeferredAnswer: Sendable {
   case whole(Response)
   case prepared(PreparedResponse)
@@ -85,7 +89,7 @@ final class ClientPresence: Sendable {
   }
 
   private let state = Mutex(State.present(nil))
-  /// What is called once the client has finished writing.
+  /// The function to call once the client has finished writing.
   private enum Finish: Sendable {
     case awaited((@Sendable () -> Void)?)
     case happened
@@ -116,7 +120,7 @@ final class ClientPresence: Sendable {
 
   var mayHaveLeft: Bool { finish.withLock { if case .happened = $0 { true } else { false } } }
 
-  /// The client has finished writing.
+  /// Reports that the client has finished writing.
   func finished() {
     let body = finish.withLock { finish -> (@Sendable () -> Void)? in
       guard case .awaited(let body) = finish else { return nil }
@@ -126,7 +130,7 @@ final class ClientPresence: Sendable {
     body?()
   }
 
-  /// The connection has closed.
+  /// Reports that the connection has closed.
   func left() {
     finished()
     let body = state.withLock { state -> (@Sendable () -> Void)? in
@@ -137,15 +141,15 @@ final class ClientPresence: Sendable {
     body?()
   }
 
-  /// The request is answered: nothing is called any more.
+  /// Reports that the request is answered, so that no function is called after this.
   func answered() {
     state.withLock { $0 = .answered }
     finish.withLock { if case .awaited = $0 { $0 = .awaited(nil) } }
   }
 }
 
-/// The one response that a `Responder`'s copies share. If the last copy goes without a response, the response
-/// is 500. A forgotten request must not hold its client until a time-out.
+/// The one response that a `Responder`'s copies share. If the last copy is released without a response, the
+/// client gets 500: it must not wait for a forgotten request until a timeout.
 ///
 /// `@unchecked Sendable`: all stored properties are immutable or atomic; the worker is only handed to its own
 /// loop.

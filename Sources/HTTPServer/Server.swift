@@ -8,11 +8,11 @@ import Synchronization
 public final class Server: Sendable {
   /// Where a server gets its connections from.
   public enum Source: Sendable {
-    /// It binds an address. Port 0 lets the system choose. A port that is taken is refused, unless `sharesPort`: then
-    /// several servers of one user may listen on it, and the kernel spreads connections over them. Where the kernel has
-    /// no IPv6, `::` becomes `0.0.0.0`.
+    /// An address to bind. Port 0 lets the system choose. A port in use is refused, unless `sharesPort`: then
+    /// several servers of one user may listen on it, and the kernel spreads connections over them. If the
+    /// kernel has no IPv6, `::` becomes `0.0.0.0`.
     case address(SocketAddress, sharesPort: Bool = false)
-    /// It takes listening descriptors over, from systemd for instance; at least one. They are the server's to close.
+    /// Listening descriptors to take over, for example from systemd; at least one. The server closes them.
     case inherited(descriptors: [Int32])
   }
 
@@ -54,7 +54,8 @@ public final class Server: Sendable {
     }
   }
 
-  /// Makes a server for an address of its own; see `init(_:limits:loops:handler:clock:filter:fields:filteredFields:observer:)`.
+  /// Makes a server that binds an address; see
+  /// `init(_:limits:loops:handler:clock:filter:fields:filteredFields:observer:)`.
   public convenience init(
     address: SocketAddress, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
     handler: any RequestHandler, fields: Fields = Fields(), observer: (any ServerObserver)? = nil
@@ -66,16 +67,16 @@ public final class Server: Sendable {
   /// How many connections are open.
   public var connectionCount: Int { state.connections.load(ordering: .relaxed) }
 
-  /// How many octets wait for clients that do not read, without documents that all share.
+  /// How many octets wait for clients that do not read. Documents that all clients share do not count.
   var unsentOctets: Int { state.unsent.octets }
 
-  /// How many octets are held of requests that have not come whole.
+  /// How many octets of unfinished requests are held in memory.
   var unfinishedOctets: Int { state.unfinished.octets }
 
-  /// How many requests wait for their answers, whether or not their clients are still connected.
+  /// How many requests wait for their responses, whether or not their clients are still connected.
   public var deferredCount: Int { state.deferred.load(ordering: .relaxed) }
 
-  /// Whether connections end as soon as they have nothing in hand.
+  /// Whether connections close as soon as they are idle.
   var isEnding: Bool { state.isEnding.load(ordering: .acquiring) }
 
   /// Begins to accept connections on the first address of `startAll`.
@@ -95,7 +96,7 @@ public final class Server: Sendable {
     return addresses
   }
 
-  /// From now on answers carry `Connection: close`; connections and requests are still taken.
+  /// Adds `Connection: close` to responses from now on. Connections and requests are still accepted.
   public func beginDrain() { state.isDraining.store(true, ordering: .releasing) }
 
   /// Accepts the connections in the kernel's queues, and then no more.
@@ -160,7 +161,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// One socket for all loops: each waits on a descriptor of its own.
+  /// Makes a listener for each loop on one socket, each with a descriptor of its own.
   private func share(_ first: consuming ListeningSocket) throws(SystemError) -> ([Listener], SocketAddress) {
     let bound = try first.boundAddress()
     var made: [Listener] = []

@@ -5,26 +5,27 @@ import Platform
 
 /// The limits for a server's clients. Each is the largest allowed value.
 public struct ServerLimits: Sendable {
-  /// Open connections. One more is answered 503 and closed.
+  /// Open connections. One more gets 503 and is closed.
   public var connections: Int
-  /// Whether for one connection more the one is closed whose client has kept silent longest, instead of refusing the new one.
-  /// Each loop knows its own connections only, so a server that does this runs on one loop.
+  /// Whether the server closes the connection whose client has been silent longest when there is one too
+  /// many, instead of refusing the new one. Each loop knows only its own connections, so such a server runs
+  /// on one loop.
   public var closesLongestSilent = false
-  /// Connections whose filter has not agreed with its client yet, on all loops together, each loop having its share. Beyond
-  /// that the oldest is closed for a new one; the new one waits in the kernel's queue until the oldest has had
-  /// `handshakeProtection`.
+  /// Connections whose filter has not finished its handshake, on all loops together; each loop has an equal
+  /// share. Beyond that, the oldest is closed for a new one. The new one waits in the kernel's queue until
+  /// the oldest has had `handshakeProtection`.
   public var handshakes: Int
   /// See `handshakes`.
   public var handshakeProtection: Duration
-  /// How much of a request is taken.
+  /// The limits on the size of a request.
   public var message: MessageLimits
   /// From the first octet of a request, or from the connection's beginning for its first request, to the end of the head.
   public var headerTimeout: Duration
   /// From the first octet of a request to its last.
   public var requestTimeout: Duration
-  /// From an answer to the first octet of the next request.
+  /// From a response to the first octet of the next request.
   public var idleTimeout: Duration
-  /// How long an answer may make no progress because the client does not read.
+  /// How long a response may make no progress because the client does not read.
   public var writeTimeout: Duration
   /// Octets that wait for clients that do not read, over all connections. Beyond that, the connection without progress for longest is
   /// closed. Documents that all clients share do not count.
@@ -32,10 +33,10 @@ public struct ServerLimits: Sendable {
   /// Octets of memory for requests that have not come whole, over all connections: heads, content, pipelined requests, and what TLS
   /// holds of a record. Beyond that, the connection that received its last octet longest ago is closed.
   public var unfinishedOctets: Int
-  /// How long and how far a connection is read on after its last answer, so that unread octets do not make the kernel
-  /// reset the connection and the reset does not wipe the answer out (RFC 9112 §9.6).
+  /// How long a connection is read after its last response. Unread octets would make the kernel reset the
+  /// connection, and the reset could destroy the response (RFC 9112 §9.6).
   public var lingerTimeout: Duration
-  /// See `lingerTimeout`.
+  /// How many octets are read in that time at most.
   public var lingerBytes: Int
 
   /// Makes limits; the defaults are those of the configuration reference.
@@ -60,15 +61,15 @@ public struct ServerLimits: Sendable {
     self.lingerBytes = lingerBytes
   }
 
-  /// How many connections fit a limit on descriptors: 256 are kept back for everything else, or half of them where there
-  /// are few.
+  /// How many connections fit a limit on descriptors: 256 descriptors are reserved for everything else, or
+  /// half of them if there are few.
   public static func connections(fitting descriptors: Int) -> Int {
     max(descriptors - 256, descriptors / 2, 1)
   }
 
-  /// The first descriptor number that clients must not use, of so many. The kernel gives the lowest free
-  /// number, so a number that high means that so many are in use, by anyone. The rest is for upstream, files
-  /// and Dispatch, which ends the process when it cannot open one.
+  /// The first descriptor number that clients must not use, given the limit on descriptors. The kernel gives
+  /// the lowest free number, so a number that high means that all lower ones are in use. The rest is for
+  /// upstream, files and Dispatch, which ends the process when it cannot open one.
   static func firstKeptDescriptor(of descriptors: Int) -> Int {
     max(descriptors - min(256, max(24, descriptors / 4)), 0)
   }

@@ -4,7 +4,7 @@ public import HTTP
 
 /// Learns of every event that is worth counting.
 ///
-/// The server calls it on the loop concerned, once or more for every request. It must return at once.
+/// The server calls it on the loop of the connection, once or more for every request. It must return at once.
 public protocol ServerObserver: AnyObject, Sendable {
   /// A connection was accepted.
   func connectionOpened(loop: Int)
@@ -16,18 +16,18 @@ public protocol ServerObserver: AnyObject, Sendable {
   func answered(_ answer: AnswerReport, loop: Int)
 }
 
-/// One answer, as it is counted.
+/// A response, as it is counted.
 public struct AnswerReport: Sendable {
-  /// The request's method; `other` where not even the request line could be read.
+  /// The request's method; `other` if not even the request line could be read.
   public var method: Method
   /// The value of `Exchange.route` from the handler; 0 by default.
   public var route: UInt8
   /// The status code.
   public var status: Int
-  /// Nanoseconds from the whole request to its answer; nil where the request never was whole.
+  /// Nanoseconds from the complete request to its response; nil if the request was never complete.
   public var nanoseconds: Int64?
 
-  /// Describes an answer.
+  /// Describes a response.
   public init(method: Method, route: UInt8, status: Int, nanoseconds: Int64?) {
     self.method = method
     self.route = route
@@ -36,7 +36,7 @@ public struct AnswerReport: Sendable {
   }
 }
 
-/// What connections together held too much of.
+/// The kind of memory that connections together held too much of.
 public enum MemoryReason: String, CaseIterable, Sendable {
   /// Requests that have not come whole.
   case unfinished

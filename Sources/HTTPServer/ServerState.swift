@@ -4,19 +4,19 @@ import Synchronization
 
 /// The state that all loops of a server share.
 final class ServerState: Sendable {
-  /// Open connections that count.
+  /// Open connections that count toward the limit.
   let connections = Atomic<Int>(0)
   /// Requests that are deferred and not answered yet, whether or not their clients are still connected.
   let deferred = Atomic<Int>(0)
-  /// Answers carry `Connection: close`.
+  /// Whether responses carry `Connection: close`.
   let isDraining = Atomic<Bool>(false)
-  /// Connections end as soon as they have nothing in hand.
+  /// Whether connections close as soon as they are idle.
   let isEnding = Atomic<Bool>(false)
   /// What the connections hold for clients that do not read.
   let unsent: OctetBudget
-  /// What they hold of requests that have not come whole.
+  /// What the connections hold of unfinished requests.
   let unfinished: OctetBudget
-  /// Who waits for the last connection to close.
+  /// The tasks that wait for the last connection to close.
   private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
 
   init(_ limits: ServerLimits) {
@@ -24,7 +24,7 @@ final class ServerState: Sendable {
     unfinished = OctetBudget(limit: limits.unfinishedOctets) { $0.closeUnfinished() }
   }
 
-  /// A connection that was counted has closed.
+  /// Stops counting a connection that has closed. During shutdown, the last one wakes the waiting tasks.
   func connectionClosed() {
     guard connections.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
     guard isEnding.load(ordering: .acquiring) else { return }
@@ -35,7 +35,7 @@ final class ServerState: Sendable {
   func waitUntilEmpty() async {
     await withCheckedContinuation { continuation in
       waiters.withLock { $0.append(continuation) }
-      // Looked at after the waiter is in its place, so that the last connection cannot be missed.
+      // Checked after the waiter was added, so that the end of the last connection cannot be missed.
       if connections.load(ordering: .acquiring) == 0 { wakeWaiters() }
     }
   }

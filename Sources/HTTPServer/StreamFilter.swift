@@ -1,24 +1,25 @@
 // The protocol for a filter such as TLS between a connection and its socket.
 
-/// The layer between a connection's octets and the network's: TLS, or none in the clear.
+/// A layer such as TLS between a connection's octets and the network's. A connection in the clear has none.
 ///
-/// It is called on the connection's loop only.
+/// A filter is called on its connection's loop only.
 public protocol StreamFilter: AnyObject {
-  /// Whether both sides have agreed, so that data may flow. Until then the connection counts as a handshake, of which there
-  /// may be few.
+  /// Whether the handshake is finished, so that data may flow. Until then the connection counts towards the
+  /// limit on handshakes.
   var isEstablished: Bool { get }
-  /// The memory of octets from the network that it cannot pass on yet, such as a part of a record.
+  /// The memory of octets from the network that the filter cannot pass on yet, such as a part of a record.
   var heldOctets: Int { get }
-  /// Takes octets from the network. Appends their plain form to `plain`, and octets for the client (a handshake, an alert) to `wire`.
+  /// Reads octets from the network. Appends their plain form to `plain`, and octets for the client (a
+  /// handshake, an alert) to `wire`.
   func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState
-  /// Takes octets of the connection, and appends their form on the wire. Octets that the wire does not allow yet, before the client
-  /// has sent anything, are dropped.
+  /// Appends the connection's octets to `wire` in the form for the network. Octets that cannot be sent yet,
+  /// because the handshake is not finished, are dropped.
   func send(_ plain: [UInt8], wire: inout [UInt8])
   /// Appends the end of the stream: TLS's `close_notify`.
   func finish(wire: inout [UInt8])
 }
 
-/// The state of a filter after it took octets from the network.
+/// The state of a filter after `receive`.
 public enum StreamFilterState: Sendable {
   /// More may come.
   case open

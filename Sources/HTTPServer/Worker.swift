@@ -19,13 +19,13 @@ final class Worker: @unchecked Sendable {
   private let observer: (any ServerObserver)?
   private let clock: any TimeSource
 
-  /// Octets just read. As large as what one connection may have lying unparsed.
+  /// Octets just read. The buffer is as large as the input that one connection may leave unparsed.
   var input = [UInt8](repeating: 0, count: 16_384)
   /// The plain octets from a filter.
   var plain: [UInt8] = []
-  /// Answers of the connection at work, sent together. `withOutput` is the way to change it.
+  /// Responses of the connection at work, sent together. Change it with `withOutput`.
   private(set) var output: [UInt8] = []
-  /// A filter's octets for the network. `withWire` is the way to change it.
+  /// A filter's octets for the network. Change it with `withWire`.
   private(set) var wire: [UInt8] = []
   /// Storage for the request of the connection at work.
   var request = Request()
@@ -35,7 +35,7 @@ final class Worker: @unchecked Sendable {
   var finishedWaiting: Set<EventToken> = []
 
   private var connections: [Connection] = []
-  /// How many connections only get 503.
+  /// How many open connections only get 503.
   private(set) var refusals = 0
   private var handshakes: Handshakes
   private let commonLines: [UInt8]
@@ -90,7 +90,7 @@ final class Worker: @unchecked Sendable {
     }
   }
 
-  /// Whether a connection is open whose client is waited for.
+  /// Whether the server waits for the client of any connection, so that this one could make room.
   var mayMakeRoom: Bool { connections.contains { $0.isCounted && $0.machine.waitsSince != nil } }
 
   /// Closes the connection whose client has been silent longest. If every connection turns out to have a request with its handler,
@@ -125,8 +125,8 @@ final class Worker: @unchecked Sendable {
   /// Whether a new connection may begin its handshake, at the cost of the oldest one's if there are too many.
   var mayBeginHandshake: Bool { handshakes.hasRoom(now: loop.now) }
 
-  /// A connection has begun its handshake. If there are too many, the oldest, which has had its time, is
-  /// closed. So clients that never finish block others only briefly, and honest clients do not end each
+  /// Counts a handshake that has begun. If there are too many, the oldest is closed once its protection has
+  /// expired. So clients that never finish block others only briefly, and honest clients do not end each
   /// other.
   func handshakeBegan(_ token: EventToken) {
     if let oldest = handshakes.oldestToEnd(now: loop.now) {
@@ -148,8 +148,8 @@ final class Worker: @unchecked Sendable {
 
   // MARK: Buffers
 
-  /// Changes the output, which is taken out meanwhile. So no access to it lasts longer than an exchange, and the compiler need not
-  /// have each one checked at run time.
+  /// Changes the output, which is taken out meanwhile. Then no access to the property lasts longer than a
+  /// swap, and the compiler need not check each access at run time.
   @inline(__always) func withOutput<Result>(_ body: (inout [UInt8]) -> Result) -> Result {
     var taken: [UInt8] = []
     swap(&taken, &output)
@@ -171,14 +171,14 @@ final class Worker: @unchecked Sendable {
     return body(&taken)
   }
 
-  /// Empties both.
+  /// Empties the output and the filter's octets.
   func discardOutput() {
     withOutput { $0.removeAll(keepingCapacity: true) }
     withWire { $0.removeAll(keepingCapacity: true) }
   }
 
-  /// Sends what goes of the output, and empties it.
-  /// - Returns: What happened, and the rest that is left to send.
+  /// Sends as much of the output as the socket accepts, and empties it.
+  /// - Returns: The result, and the octets that are left to send.
   func sendOutput(over socket: borrowing StreamSocket) -> (StreamSocket.Transfer, rest: [UInt8]) {
     var taken: [UInt8] = []
     swap(&taken, &output)
@@ -202,13 +202,14 @@ final class Worker: @unchecked Sendable {
       loop: loop.index)
   }
 
-  /// Reports a connection that was closed because all together held too much.
+  /// Reports a connection that was closed because all connections together held too much memory.
   func countClosed(for reason: MemoryReason) { observer?.connectionClosed(for: reason, loop: loop.index) }
 
   // MARK: The server's lines
 
-  /// Appends the rest of a head behind the status line: lines of the response, those that its framing adds, `Date`, `X-Request-Id`,
-  /// what all or all filtered answers carry, perhaps `Connection`, and the empty line. Then appends the content.
+  /// Appends the rest of a head after the status line: lines of the response, lines of its framing, `Date`,
+  /// `X-Request-Id`, the lines of all (or all filtered) responses, perhaps `Connection`, and the empty line.
+  /// Then appends the content.
   func appendRest(
     of lines: [UInt8], _ fields: PreparedFields?, _ requestID: RequestID, closing: Bool, isFiltered: Bool,
     content: [UInt8]
@@ -240,7 +241,7 @@ final class Worker: @unchecked Sendable {
   /// The most octets of the end of a head.
   private static let mostEndOctets = 32
 
-  /// Reads the time once per turn of the loop, and writes the date again when its second has passed.
+  /// Reads the time once per turn of the loop, and formats the date when a new second has begun.
   private func refreshDate() {
     guard dateCheckedAt != loop.now else { return }
     dateCheckedAt = loop.now

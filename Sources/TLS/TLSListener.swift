@@ -3,8 +3,8 @@
 public import Platform
 import Synchronization
 
-/// Makes the sessions of a listener, with the certificate that is current: TLS 1.2 and 1.3, ephemeral keys, authenticated
-/// encryption, `http/1.1`, tickets whose keys change (docs/decisions).
+/// Makes the sessions of a listener with the current certificate: TLS 1.2 and 1.3, ephemeral keys,
+/// authenticated encryption, `http/1.1`, tickets whose keys change (docs/decisions).
 public final class TLSListener: Sendable {
   private struct Current {
     var identity: TLSIdentity
@@ -17,21 +17,21 @@ public final class TLSListener: Sendable {
   /// Makes a listener.
   ///
   /// - Parameters:
-  ///   - identity: whose certificate is shown.
-  ///   - time: when tickets' keys change.
+  ///   - identity: The identity whose certificate clients get.
+  ///   - time: The clock for the change of ticket keys.
   /// - Throws: when OpenSSL refuses; not for an identity it has accepted before.
   public init(_ identity: TLSIdentity, time: any TimeSource = SystemClock()) throws(TLSFailure) {
     tickets = TicketKeys(time: time)
     current = Mutex(Current(identity: identity, context: try TLSContext(identity, tickets: tickets)))
   }
 
-  /// Whose certificate new connections see.
+  /// The identity whose certificate new connections get.
   public var identity: TLSIdentity { current.withLock { $0.identity } }
 
-  /// Shows another certificate to new connections. Open ones keep theirs.
+  /// Uses another certificate for new connections. Open ones keep theirs.
   ///
-  /// - Returns: whether it is another one.
-  /// - Throws: when OpenSSL refuses; then the old one stays.
+  /// - Returns: Whether the identity differs from the current one.
+  /// - Throws: If OpenSSL refuses the identity. Then the old one stays.
   @discardableResult
   public func use(_ identity: TLSIdentity) throws(TLSFailure) -> Bool {
     guard !identity.isSame(as: self.identity) else { return false }

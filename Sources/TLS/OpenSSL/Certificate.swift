@@ -8,21 +8,22 @@ import COpenSSL
 /// references atomically.
 public final class Certificate: @unchecked Sendable {
   let handle: OpaquePointer
-  /// Whose it is, as RFC 4514 writes it: `CN=api.example,O=Example`.
+  /// The owner's name in the form of RFC 4514: `CN=api.example,O=Example`.
   public let subject: String
-  /// The names it is good for, as OpenSSL writes them: `DNS:api.example, IP Address:203.0.113.9`; empty where it has no
-  /// `subjectAltName`, and clients refuse it.
+  /// The host names and addresses that the certificate is valid for, as OpenSSL writes them:
+  /// `DNS:api.example, IP Address:203.0.113.9`. Empty if it has no `subjectAltName`; clients then refuse it.
   public let names: String
-  /// The first second of its validity, since 1970-01-01T00:00:00Z.
+  /// The first second of the certificate's validity, since 1970-01-01T00:00:00Z.
   public let notBefore: Int64
-  /// The last second of its validity, since 1970-01-01T00:00:00Z.
+  /// The last second of the certificate's validity, since 1970-01-01T00:00:00Z.
   public let notAfter: Int64
-  /// SHA-256 of its DER: two certificates with the same are the same.
+  /// SHA-256 of the certificate's DER: certificates with the same fingerprint are the same.
   public let fingerprint: [UInt8]
-  /// SHA-256 of its key as DER, with the key's type (SubjectPublicKeyInfo), as in pins (RFC 7469 §2.4).
+  /// SHA-256 of the certificate's key as DER, with the key's type (SubjectPublicKeyInfo), as in pins (RFC
+  /// 7469 §2.4).
   public let keyFingerprint: [UInt8]
 
-  /// Takes over a handle; nil, and it is freed, where its times are none.
+  /// Takes over a handle; nil if its times of validity cannot be read. The handle is then freed.
   private init?(taking handle: OpaquePointer) {
     self.handle = handle
     notBefore = Self.seconds(X509_get0_notBefore(handle)) ?? .max
@@ -43,7 +44,7 @@ public final class Certificate: @unchecked Sendable {
 
   deinit { X509_free(handle) }
 
-  /// Every certificate in a PEM text, in its order; other blocks are passed over.
+  /// Every certificate in a PEM text, in its order; other blocks are skipped.
   ///
   /// - Throws: when one of them cannot be read.
   public static func chain(pem: [UInt8]) throws(TLSFailure) -> [Certificate] {
@@ -67,12 +68,12 @@ public final class Certificate: @unchecked Sendable {
   /// (`X509_check_issued`).
   func isIssued(by other: Certificate) -> Bool { X509_check_issued(other.handle, handle) == X509_V_OK }
 
-  /// Whether it names itself as its issuer.
+  /// Whether this certificate names itself as its issuer.
   var isSelfIssued: Bool { X509_check_issued(handle, handle) == X509_V_OK }
 
   // MARK: -
 
-  /// The output of a function into a memory BIO.
+  /// The text that a function prints into a memory BIO.
   private static func text(_ print: (OpaquePointer?) -> Int32) -> String {
     let bio = BIO_new(BIO_s_mem())
     defer { BIO_free(bio) }
@@ -83,7 +84,7 @@ public final class Certificate: @unchecked Sendable {
     return String(decoding: buffer[..<count], as: UTF8.self)
   }
 
-  /// Its key, with the key's type, as DER.
+  /// The certificate's key, with the key's type, as DER.
   private static func key(of handle: OpaquePointer) -> [UInt8] {
     let info = X509_get_X509_PUBKEY(handle)
     var der = [UInt8](repeating: 0, count: max(0, Int(i2d_X509_PUBKEY(info, nil))))
@@ -111,12 +112,13 @@ public final class Certificate: @unchecked Sendable {
   }
 }
 
-/// Answers the question for a passphrase with none, where OpenSSL would ask the terminal (pem_password_cb(3)).
+/// A passphrase callback that supplies none (pem_password_cb(3)). Without it, OpenSSL would ask on the
+/// terminal.
 func noPassphrase(_: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?) -> Int32 {
   -1
 }
 
-/// OpenSSL's error about PEM.
+/// OpenSSL's errors about PEM.
 enum PEMText {
   /// Whether an error says that no further block begins.
   static func isAtEnd(_ code: UInt) -> Bool {

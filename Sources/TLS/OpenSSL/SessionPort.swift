@@ -2,38 +2,41 @@
 
 import COpenSSL
 
-/// Where a session's octets come from and go to while it is at work: a `BIO` of our own over memory that others own, so
-/// that nothing is copied on the way and an idle session keeps nothing.
+/// The input and output of a session while it is at work: a `BIO` of our own over memory that others own, so
+/// that no buffer is needed in between and an idle session holds no memory.
 ///
-/// The BIO is made by `makeBIO` and belongs to the session it is given to. Both are used by the session's thread only.
+/// The BIO is made by `makeBIO` and belongs to the session that gets it. Only the session's thread uses both.
 struct SessionPort {
-  /// Octets from the network that the session has not taken yet.
+  /// Octets from the network that the session has not read yet.
   var input: UnsafePointer<UInt8>?
   var inputCount = 0
   /// Where octets for the network are appended.
   var output: UnsafeMutablePointer<[UInt8]>?
-  /// Steps that OpenSSL made for handshake messages and alerts, beyond those that records of data paid for. Counted by
+  /// OpenSSL's steps for handshake messages and alerts, less those that records of data pay for. Counted by
   /// `countSteps`.
   private var idleSteps = 0
 
-  /// A client that asks for new keys without end, or for renegotiation, would keep its loop busy for nothing, and
-  /// OpenSSL (3.0) would let it: so many steps beyond those paid for end the session. New keys take up to five.
+  /// The most such steps before the session fails. A client that requests new keys or renegotiation without
+  /// end would keep its loop busy for nothing, and OpenSSL (3.0) would let it. New keys take up to five
+  /// steps.
   private static let maximumIdleSteps = 160
-  /// What a record of data pays for, so that a client which changes keys now and then is never at the end.
+  /// The steps that a record of data pays for, so that a client that changes keys now and then never reaches
+  /// the maximum.
   private static let stepsPerRecord = 8
-  /// OpenSSL reads ahead: at most so many octets have been taken when the maximum is noticed.
+  /// The most octets that OpenSSL gets at a time. It reads ahead, so it may have read this many when the
+  /// maximum is noticed.
   private static let pieceSize = 4096
 
-  /// Whether the session has talked of itself for too long.
+  /// Whether the session has made too many steps without data.
   var isIdle: Bool { idleSteps > Self.maximumIdleSteps }
 
-  /// A record of data has come.
+  /// Subtracts the steps that a record of data pays for.
   mutating func paid() { idleSteps = max(0, idleSteps - Self.stepsPerRecord) }
 
-  /// The handshake is done, whose steps do not count.
+  /// Starts the count after the handshake, whose own steps do not count.
   mutating func beginsToCount() { idleSteps = 0 }
 
-  /// Forgets the memory that was lent.
+  /// Forgets the buffers, which are valid only during one call.
   mutating func close() {
     (input, inputCount, output) = (nil, 0, nil)
   }
@@ -67,7 +70,7 @@ struct SessionPort {
       self.handle = handle
       BIO_meth_set_read_ex(handle, SessionPort.read)
       BIO_meth_set_write_ex(handle, SessionPort.write)
-      // Flushing is all that a session asks for, and there is nothing to do.
+      // A session only ever requests a flush, which needs no work here.
       BIO_meth_set_ctrl(handle) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
     }
   }
@@ -77,7 +80,7 @@ struct SessionPort {
   private typealias Write =
     @convention(c) (OpaquePointer?, UnsafePointer<CChar>?, Int, UnsafeMutablePointer<Int>?) -> Int32
 
-  /// Hands out input; says "later" where there is none.
+  /// Gives input to OpenSSL, or sets the retry flags if there is none.
   private static let read: Read = { bio, buffer, room, count in
     BIO_clear_flags(bio, retryFlags)
     guard let port = port(of: bio), port.pointee.inputCount > 0, let input = port.pointee.input, let buffer
@@ -85,7 +88,7 @@ struct SessionPort {
       BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
       return 0
     }
-    // Neither data nor "later": the session fails.
+    // Neither data nor a retry flag: the session fails.
     guard !port.pointee.isIdle else { return 0 }
     let taken = min(room, port.pointee.inputCount, pieceSize)
     UnsafeMutableRawPointer(buffer).copyMemory(from: input, byteCount: taken)
@@ -95,7 +98,7 @@ struct SessionPort {
     return 1
   }
 
-  /// Takes output, all of it.
+  /// Accepts all output.
   private static let write: Write = { bio, octets, length, count in
     BIO_clear_flags(bio, retryFlags)
     guard let output = port(of: bio)?.pointee.output else { return 0 }

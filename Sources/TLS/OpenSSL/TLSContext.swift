@@ -2,14 +2,14 @@
 
 import COpenSSL
 
-/// What all sessions with one certificate share: an `SSL_CTX`, made by `SSL_CTX_new`, freed by `SSL_CTX_free` in
-/// `deinit`. Each session holds it.
+/// The state that all sessions with one certificate share: an `SSL_CTX`, made by `SSL_CTX_new`, freed by
+/// `SSL_CTX_free` in `deinit`. Each session has a reference to it.
 ///
-/// `@unchecked Sendable`: it is changed in `init` only. OpenSSL lets any number of threads make sessions from one context, and
-/// `tickets` has its own lock.
+/// `@unchecked Sendable`: it is changed in `init` only. OpenSSL lets any number of threads make sessions from
+/// one context, and `tickets` has its own lock.
 final class TLSContext: @unchecked Sendable {
   let handle: OpaquePointer
-  /// Kept alive for the callback that OpenSSL makes with the context.
+  /// The ticket keys, kept alive for the callback that OpenSSL makes with the context.
   private let tickets: TicketKeys?
 
   /// Suites of TLS 1.2: ephemeral keys and authenticated encryption only (RFC 9325 §4.2).
@@ -17,18 +17,18 @@ final class TLSContext: @unchecked Sendable {
     ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:\
     ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305
     """
-  /// Those of TLS 1.3.
+  /// Suites of TLS 1.3.
   private static let suites13 =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
   /// The groups for key agreement. OpenSSL's larger groups would let any client cost the server ten times as
   /// much (CVE-2002-20001).
   private static let groups = "X25519:P-256:P-384"
-  /// Below 112 bits of strength nothing is used, whatever the machine's openssl.cnf says.
+  /// OpenSSL's level for at least 112 bits of strength, whatever the machine's openssl.cnf says.
   private static let securityLevel: Int32 = 2
 
   /// Makes a context.
   ///
-  /// - Parameter tickets: the keys that seal tickets; nil for keys of its own.
+  /// - Parameter tickets: The keys that seal tickets; nil if OpenSSL makes its own.
   init(_ identity: TLSIdentity, tickets: TicketKeys?) throws(TLSFailure) {
     TLSFailure.forget()
     guard let handle = SSL_CTX_new(TLS_server_method()) else { throw TLSFailure("SSL_CTX_new") }
@@ -47,9 +47,9 @@ final class TLSContext: @unchecked Sendable {
     SessionPort.countSteps(of: handle)
     // An idle session keeps no record buffers: 34 kB each.
     SSL_CTX_ctrl(handle, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
-    // OpenSSL takes all records from the octets that were read already.
+    // OpenSSL reads ahead: it takes all records from the octets that were read already.
     SSL_CTX_ctrl(handle, SSL_CTRL_SET_READ_AHEAD, 1, nil)
-    // Resumption is by tickets alone: no memory here per client that was here once.
+    // Sessions resume with tickets only, so the server stores nothing for past clients.
     SSL_CTX_ctrl(handle, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
     SSL_CTX_set_timeout(handle, Int(TicketKeys.lifetime.components.seconds))
     SSL_CTX_set_alpn_select_cb(handle, ApplicationProtocol.select, nil)
@@ -64,7 +64,7 @@ final class TLSContext: @unchecked Sendable {
       if index == 0 {
         try check("SSL_CTX_use_certificate", SSL_CTX_use_certificate(handle, certificate.handle))
       } else {
-        // A root that signed itself is the client's to know: it would only be sent for nothing.
+        // A client must know a self-signed root already: sending it has no use.
         guard !certificate.isSelfIssued else { continue }
         let status = SSL_CTX_ctrl(
           handle, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate.handle))
@@ -87,7 +87,8 @@ final class TLSContext: @unchecked Sendable {
 
 /// The one protocol spoken inside TLS (RFC 7301).
 enum ApplicationProtocol {
-  /// OpenSSL keeps the pointer it is given, so the name lives as long as the process. Never written to.
+  /// The protocol's name. OpenSSL keeps the pointer, so the name lives as long as the process. It is never
+  /// written to.
   private nonisolated(unsafe) static let http11: UnsafeMutableBufferPointer<UInt8> = {
     let name = Array("\u{8}http/1.1".utf8)
     let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: name.count)
@@ -95,8 +96,8 @@ enum ApplicationProtocol {
     return buffer
   }()
 
-  /// Takes `http/1.1` where the client offers it and refuses who offers only something else (`h2`) with the alert
-  /// `no_application_protocol`.
+  /// Selects `http/1.1` if the client offers it. A client that offers only other protocols (`h2`) gets the
+  /// alert `no_application_protocol`.
   static let select: SSL_CTX_alpn_select_cb_func = { _, out, outLength, offered, offeredLength, _ in
     var chosen: UnsafeMutablePointer<UInt8>?
     let result = SSL_select_next_proto(

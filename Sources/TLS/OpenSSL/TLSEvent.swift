@@ -1,13 +1,13 @@
 // The events of a TLS session that the server counts and logs: its handshake and its end.
 
-/// The events of a session's handshake and end, at most one of the first three each.
+/// An event of a session's handshake or end. Each session has at most one of the first three.
 public enum TLSEvent: Hashable, Sendable {
-  /// Both sides have agreed: data may flow.
+  /// The handshake has succeeded: data may flow.
   case established
-  /// The handshake came to nothing, and why.
+  /// The handshake has failed, with the reason.
   case refused(TLSFailure)
-  /// The connection went away after the client had begun a handshake and before its end.
+  /// The connection closed after the client had begun a handshake and before the handshake ended.
   case abandoned
-  /// The session failed after its handshake: a record that was tampered with, or one out of its turn.
+  /// The session failed after its handshake, for example because a record was tampered with or out of order.
   case broken(TLSFailure)
 }

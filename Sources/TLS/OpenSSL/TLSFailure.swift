@@ -6,7 +6,8 @@ import COpenSSL
 public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The function that failed.
   public let operation: String
-  /// The reasons it left in this thread's error queue, oldest first: `certificate verify failed`.
+  /// The reasons that OpenSSL left in this thread's error queue, oldest first, such as `certificate verify
+  /// failed`.
   public let reasons: [String]
 
   /// Drains the error queue of this thread (`ERR_get_error`). The queue must have been empty before the operation.
@@ -19,7 +20,7 @@ public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
     self.reasons = reasons
   }
 
-  /// A failure that this program has found, in words of its own.
+  /// Makes a failure that this program has found, with a reason in its own words.
   init(_ operation: String, because reason: String) {
     self.operation = operation
     reasons = [reason]
@@ -29,7 +30,7 @@ public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
     reasons.isEmpty ? "\(operation) failed" : "\(operation): \(reasons.joined(separator: ", "))"
   }
 
-  /// Empties this thread's queue before an operation, so that its reasons are its own.
+  /// Empties this thread's error queue before an operation, so that later reasons belong to that operation.
   static func forget() {
     if ERR_peek_error() != 0 { ERR_clear_error() }
   }

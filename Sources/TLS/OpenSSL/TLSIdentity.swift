@@ -2,24 +2,27 @@
 
 import COpenSSL
 
-/// Who a server says it is: its certificate chain and the private key that belongs to it. The key is an `EVP_PKEY`, made
-/// by the readers below, freed by `EVP_PKEY_free` in `deinit`. Prints no byte of it.
+/// A server's identity: its certificate chain and the private key that belongs to it. The key is an
+/// `EVP_PKEY`, made by the readers below, freed by `EVP_PKEY_free` in `deinit`. No byte of the key is ever
+/// printed.
 ///
-/// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL lets any number of threads use such a key.
+/// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL lets any number of threads use such a
+/// key.
 public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
-  /// Why there is none.
+  /// Why there is no identity.
   public enum Failure: Error, Hashable, Sendable {
-    /// The text holds no certificate.
+    /// The text contains no certificate.
     case noCertificate
     /// A certificate in the text cannot be read.
     case certificate(TLSFailure)
-    /// The text is no private key OpenSSL can read, or one under a passphrase.
+    /// The text is not a private key that OpenSSL can read, or the key has a passphrase.
     case key(TLSFailure)
-    /// The key belongs to another of the certificates: this one, counted from 1. The server's own must come first.
+    /// The key belongs to a later certificate: this one, counted from 1. The server's own certificate must
+    /// come first.
     case order(Int)
     /// The key belongs to none of the certificates.
     case mismatch
-    /// OpenSSL refuses to serve with them: too weak, for instance.
+    /// OpenSSL refuses to use the chain and the key, for example because they are too weak.
     case refused(TLSFailure)
   }
 
@@ -29,7 +32,7 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
   /// The key's type and size: `EC, 256 bits`.
   public let keyType: String
 
-  /// Reads and matches both.
+  /// Reads a chain and a key, and checks that they belong together.
   ///
   /// - Parameters:
   ///   - chain: PEM, the server's certificate first, then those of its issuers.
@@ -69,12 +72,13 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
     return first
   }
 
-  /// Whether two are the same: the same certificates, and therefore the same key.
+  /// Whether two identities are the same: the same certificates, and therefore the same key.
   public func isSame(as other: TLSIdentity) -> Bool {
     chain.map(\.fingerprint) == other.chain.map(\.fingerprint)
   }
 
-  /// The faults of a certificate at a time that clients may refuse, in words for operators: validity, names, the chain's order.
+  /// The faults for which clients may refuse the certificate at a time, in words for operators: validity,
+  /// names, the chain's order.
   ///
   /// - Parameters:
   ///   - time: seconds since 1970-01-01T00:00:00Z.
@@ -102,7 +106,7 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
     return complaints
   }
 
-  /// Two weeks: half of the rest when a 90 days' certificate is usually renewed.
+  /// Two weeks, in seconds: half of the time that is left when a 90-day certificate is usually renewed.
   private static let noticePeriod: Int64 = 14 * 86_400
 
   public var description: String { "\(certificate.subject) (\(keyType))" }

@@ -20,13 +20,14 @@ public final class TLSSession: StreamFilter {
   private var hasBegun = false
   public private(set) var isEstablished = false
 
-  /// The most a record holds (RFC 8446 §5.1).
+  /// The most octets of data in a record (RFC 8446 §5.1).
   private static let recordSize = 16_384
 
-  /// OpenSSL's buffer for a record that has come in part. It frees the buffer with the rest of the record (`SSL_MODE_RELEASE_BUFFERS`).
+  /// OpenSSL's buffer for a record that has arrived in part. OpenSSL frees the buffer once the record is
+  /// complete (`SSL_MODE_RELEASE_BUFFERS`).
   public var heldOctets: Int { SSL_has_pending(handle) == 1 ? Self.recordSize + Self.recordOverhead : 0 }
 
-  /// The most that a record in TLS 1.2 is longer than what it holds, and its header (RFC 5246 §6.2.3).
+  /// The most octets that TLS 1.2 adds to a record's data, and the record's header (RFC 5246 §6.2.3).
   private static let recordOverhead = 2048 + 5
 
   /// Makes a session that waits for a client's first octets.
@@ -91,7 +92,7 @@ public final class TLSSession: StreamFilter {
 
   // MARK: -
 
-  /// Takes all input: handshake messages are answered, data is appended.
+  /// Processes all input: responds to handshake messages and appends data.
   private func read(into plain: inout [UInt8]) -> StreamFilterState {
     TLSFailure.forget()
     while true {
@@ -106,7 +107,7 @@ public final class TLSSession: StreamFilter {
       noteHandshake()
       guard status == 1 else { return stop(status) }
       port.pointee.paid()
-      // Everything was one record, mostly: no call just to hear that there is nothing more.
+      // The input is usually one record: no call just to learn that there is nothing more.
       guard port.pointee.inputCount > 0 || SSL_has_pending(handle) == 1 else { return .open }
     }
   }
@@ -141,7 +142,7 @@ public final class TLSSession: StreamFilter {
     observer?(isEstablished ? .broken(failure) : .refused(failure))
   }
 
-  /// Whether the first octets were those of a request in the clear.
+  /// Whether an error says that the first octets were those of an HTTP request in the clear.
   private static func isHTTP(_ code: UInt) -> Bool {
     guard code >> 23 & 0xFF == UInt(ERR_LIB_SSL) else { return false }
     let reason = Int32(code & 0x7F_FFFF)

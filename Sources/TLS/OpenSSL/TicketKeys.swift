@@ -4,15 +4,17 @@ import COpenSSL
 import Platform
 import Synchronization
 
-/// What session tickets are sealed with (RFC 5077 §4): a key that is replaced after a while, and the one before it, so
-/// that tickets stay good for their whole life. Kept in memory only, and wiped.
+/// The keys that seal session tickets (RFC 5077 §4): a key that is replaced after a while, and the one before
+/// it, so that each ticket is valid for its whole life. The keys are kept in memory only, and wiped.
 ///
-/// All contexts of a listener share one, so that clients can resume their sessions after a change of the certificate.
+/// All contexts of a listener share one object, so that clients can resume their sessions after a change of
+/// the certificate.
 final class TicketKeys: Sendable {
   /// How long a ticket is valid, and how long a key seals. After twice that time the key and its tickets are gone.
   static let lifetime = Duration.seconds(2 * 3600)
 
-  /// A name by which a ticket says which key it was sealed with, and a key each for AES-256-CBC and HMAC-SHA-256.
+  /// A key's name, by which a ticket identifies the key that sealed it, and a key each for AES-256-CBC and
+  /// HMAC-SHA-256.
   private struct Key {
     static let nameLength = 16
     var octets: [UInt8]
@@ -47,7 +49,7 @@ final class TicketKeys: Sendable {
     }
   }
 
-  /// Lets a context seal and open its tickets with the keys, which must outlive it.
+  /// Makes a context seal and open its tickets with the keys, which must outlive it.
   static func attach(_ keys: TicketKeys, to context: OpaquePointer) {
     SSL_CTX_set_ex_data(context, 0, Unmanaged.passUnretained(keys).toOpaque())
     SSL_CTX_set_tlsext_ticket_key_evp_cb(context) { session, name, vector, cipher, mac, seals in
@@ -93,7 +95,7 @@ final class TicketKeys: Sendable {
     let age = now.age(since: keys.current.madeAt)
     guard age >= Self.lifetime else { return }
     keys.previous?.wipe()
-    // A key that nothing was sealed with lately has no ticket left to open.
+    // A key older than twice its lifetime has no valid ticket left to open.
     if age < Self.lifetime * 2 {
       keys.previous = keys.current
     } else {

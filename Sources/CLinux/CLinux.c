@@ -50,7 +50,7 @@ int callgate_forgo_fast_bins(void) { return mallopt(M_MXFAST, 0) == 1 ? 0 : -1; 
 void callgate_open_standard_descriptors(int writable) {
   for (int fd = 0; fd <= 2; fd++) {
     if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
-      // The lowest free number is this one: those below are open by now.
+      // open(2) returns the lowest free number, which is this one: those below are open by now.
       (void)open("/dev/null", fd == 0 || !writable ? O_RDONLY : O_WRONLY);
     }
   }

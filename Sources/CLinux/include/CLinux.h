@@ -1,6 +1,6 @@
 #pragma once
-// The few Linux calls that Swift cannot import by itself: epoll and eventfd have no place in the Glibc module,
-// accept4 hides behind _GNU_SOURCE, and the rest are macros.
+// The few Linux calls that Swift cannot import by itself: the Glibc module lacks epoll and eventfd, accept4
+// requires _GNU_SOURCE, and the rest are macros.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -22,14 +22,16 @@ int callgate_processor_count(void);
 int callgate_get_descriptor_limit(unsigned long *soft, unsigned long *hard);
 int callgate_set_descriptor_limit(unsigned long soft, unsigned long hard);
 
-/// Opens /dev/null in place of standard input, output and error where they are closed, or the next socket would
-/// take their number and be written to as if it were a terminal. Unless `writable`, writing to one of these still fails.
+/// Opens /dev/null in place of standard input, output and error if they are closed. Otherwise the next socket
+/// would get such a number, and output for a terminal would be written to it. Unless `writable`, writing to
+/// one of these still fails.
 void callgate_open_standard_descriptors(int writable);
 
 /// environ(7): the variables of this process, as `NAME=VALUE`, and a null pointer after the last one.
 char **callgate_environment(void);
 
-/// No core file and no reading of this process's memory by its user's other processes (setrlimit(2), prctl(2)).
+/// Prevents core files, and keeps the user's other processes from reading this process's memory
+/// (setrlimit(2), prctl(2)).
 int callgate_protect_memory(void);
 
 /// Makes SIGPIPE harmless: writes to a closed connection return EPIPE instead of ending the process.
@@ -41,11 +43,12 @@ int callgate_set_mmap_threshold(int bytes);
 /// Gives free memory back to the kernel (malloc_trim(3)). 1 if there was some, else 0.
 int callgate_trim_memory(void);
 
-/// Makes every freed block join its free neighbours at once (mallopt(3), M_MXFAST 0). 0, or -1 when refused.
+/// Makes every freed block join its free neighbors at once (mallopt(3), M_MXFAST 0). 0, or -1 when refused.
 int callgate_forgo_fast_bins(void);
 
-/// fcntl(2), F_OFD_SETLK: takes a write lock on one byte, which belongs to the open file description and not to the
-/// process: closing another descriptor of the same file does not end it. 0, or -1: EAGAIN when another one has it.
+/// fcntl(2), F_OFD_SETLK: sets a write lock on one byte. The lock belongs to the open file description and
+/// not to the process: closing another descriptor of the same file does not release it. 0, or -1: EAGAIN if
+/// another open file description has the lock.
 int callgate_lock_byte(int fd, long long offset);
 
 /// fcntl(2), F_OFD_GETLK: 1 when another open file description has a lock on a byte, 0 when none has, -1 for an error.

@@ -253,7 +253,8 @@ final class PostgresConnection {
   }
 }
 
-/// Texts as C strings, in an array that ends with NULL. Made by `strdup`, freed with the object, used by one call after the other.
+/// C strings in an array that ends with NULL. Made by `strdup`, freed with the object, used by one call after
+/// the other.
 private final class CStrings {
   let pointers: [UnsafePointer<CChar>?]
 

@@ -128,9 +128,9 @@ final class PostgresRoute: Sendable {
     return parameters + [("sslcert", "/dev/null/none")]
   }
 
-  /// Whether it cannot be found out if the user has libpq's default certificate, as in a container whose HOME
-  /// belongs to another user. libpq would give up TLS: it takes only ENOENT and ENOTDIR to mean that there is
-  /// no certificate (fe-secure-openssl.c, `initialize_SSL`).
+  /// Whether this process cannot tell if the user has libpq's default certificate, as in a container whose
+  /// HOME belongs to another user. libpq would give up TLS: it takes only ENOENT and ENOTDIR to mean that
+  /// there is no certificate (fe-secure-openssl.c, `initialize_SSL`).
   static func hasClosedCertificate(home: String) -> Bool {
     var status = stat()
     guard stat(home + "/.postgresql/postgresql.crt", &status) != 0 else { return false }

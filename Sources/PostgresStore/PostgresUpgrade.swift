@@ -4,7 +4,7 @@ import Glibc
 import Platform
 import Store
 
-/// One upgrade on a connection of its own.
+/// An upgrade of the schema on a separate connection.
 ///
 /// A waiting lock holds up every request behind it. So the upgrade waits only half a second for the locks of
 /// its tables, then releases everything and finds out which transactions block it. It requests the locks

@@ -1,4 +1,4 @@
-// Describes the web hook for Talkdesk's events for the API documentation.
+// Describes the webhook for Talkdesk's events for the API documentation.
 
 import HTTP
 import JSON

@@ -3,7 +3,7 @@
 import JSON
 
 extension APISchemas {
-  /// The schemas of requests and responses for devices, notices and claims.
+  /// The schemas of requests and responses for devices, notifications and claims.
   static let push: [(name: String, schema: JSONValue)] = [
     (
       "PushedToken",

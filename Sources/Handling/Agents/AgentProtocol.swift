@@ -40,7 +40,7 @@ enum AgentProtocol {
   }
 }
 
-/// The headers of the protocol, which a modern request has beside the same members of its body.
+/// The headers of the protocol, in which a modern request repeats members of its body.
 struct AgentHead {
   /// A header.
   enum Value: Equatable {

@@ -10,8 +10,7 @@ import Texts
 
 /// An agent's request for a callback.
 package struct AgentCall: Sendable {
-  /// How long an agent waits for the outcome of its request: some of their clients give up after five
-  /// seconds.
+  /// How long an agent waits for the outcome of its request: some agents' clients give up after five seconds.
   ///
   /// Then the agent gets an id, even while the request still waits for rules or in the queue and has no
   /// record. If the request ends without one, no phone rings for it and the id is not found. A repetition is

@@ -15,7 +15,7 @@ import Store
 import Talkdesk
 
 extension Handlers {
-  /// How long a span of slots may be.
+  /// The longest span of slots.
   private static let longestSpan = Duration.seconds(31 * 86_400)
   /// How many slots a response has at most.
   private static let mostSlots = 3000

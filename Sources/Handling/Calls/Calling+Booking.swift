@@ -188,7 +188,7 @@ extension Handlers {
     do throws(StoreError) {
       problem.appointmentTime = try await store.scheduledAppointment(first)?.at
     } catch {
-      // The response does without the time.
+      // The response then has no time.
       callbacks.log.storeFailed(error, doing: "book", client.context)
     }
     return problem

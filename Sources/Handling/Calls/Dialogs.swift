@@ -107,7 +107,7 @@ extension Handlers {
     } else {
       visit.line?.installation = found.notice.installation.description
     }
-    // What only informs the app needs no answer.
+    // A notification that only informs the app needs no answer.
     guard !informs else { return Self.empty }
     guard found.notice.action.asks, found.isLive, let record = found.record, let at = record.at,
       record.notices != nil

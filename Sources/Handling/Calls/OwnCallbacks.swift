@@ -391,7 +391,7 @@ extension Handlers {
       generation.told(now, by: responder)
       return now
     case .unchanged(let now): throw .tooLate(now)
-    // An immediate callback is no appointment.
+    // An immediate callback is not an appointment.
     case .missing: throw .tooLate(record)
     }
   }

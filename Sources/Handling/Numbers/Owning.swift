@@ -57,7 +57,7 @@ extension Generation {
     return numbers.consentNames
   }
 
-  /// How long the server remembers a number with this result. Nil: not at all.
+  /// How long the server remembers a number with this result; nil if not at all.
   func remembering(_ result: NumberResult?) -> Duration? {
     guard result == .proof, let span = configuration.numbers?.remember, span > .zero else { return nil }
     return span

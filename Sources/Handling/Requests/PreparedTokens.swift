@@ -9,8 +9,8 @@ package import Tokens
 
 /// Caches, for each loop, the text responses with the tokens that it vended last.
 ///
-/// Each loop has one response with an account token and one with a session token. Every request is decided
-/// before it gets this response.
+/// Each loop has one response with an account token and one with a session token. A request gets one of these
+/// responses only after the rules have allowed it.
 package final class PreparedTokens: Sendable {
   /// A class, because each request would copy a structure.
   private final class Entry: Sendable {

@@ -43,7 +43,7 @@ extension Generation {
 }
 
 extension Handlers {
-  /// Checks by the head that the content is JSON of at most so many bytes.
+  /// Checks by the head that the content is JSON of at most `limit` bytes.
   static func checkJSON(atMost limit: Int) -> HeadCheck {
     { (request, _, _, _) throws(Problem) in
       try JSONContent.check(request)

@@ -153,7 +153,7 @@ extension FieldProblems {
         add(path, "This is \(element.kindName); give a string.")
         continue
       }
-      // The desk accepts them as one text, joined by commas.
+      // The desk accepts channels as one text, joined by commas.
       let isSound = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ",") }
       guard isSound, (1...TicketRequest.lineLength).contains(text.utf8.count) else {
         add(path, "Give the URL of a channel, without spaces and commas.")

@@ -49,7 +49,8 @@ extension Handlers {
 
   // MARK: Before the ticket
 
-  /// Key, rules, dedupe, allowances, the desk's customer, and then the record: the order of callbacks.
+  /// Checks key, rules, dedupe, allowances and the desk's customer, and then saves the record: the order of
+  /// callbacks.
   private func consider(
     _ ticketing: inout Ticketing, _ requested: inout RequestedTicket, _ hold: inout Hold
   ) async -> TicketVerdict {
@@ -182,8 +183,8 @@ extension Handlers {
     }
   }
 
-  /// Refuses a ticket for which an allowance was exhausted when its record was to be saved: others were
-  /// faster.
+  /// Refuses a ticket for which an allowance was exhausted when its record was to be saved, because other
+  /// requests were faster.
   private func refuseExhausted(_ ticketing: inout Ticketing, _ requested: RequestedTicket) -> PreparedResponse
   {
     guard let charges = requested.intent.charges, let (denial, verdicts) = charges.refusal else {

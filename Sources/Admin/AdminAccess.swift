@@ -1,4 +1,4 @@
-// Decides who sends a request of the admin interface.
+// Identifies the operator who sends a request to the admin interface.
 
 package import API
 package import Callers
@@ -18,7 +18,7 @@ package enum AdminAccess: Sendable {
   /// machine.
   case loopback
 
-  /// Who sends a request, or why it is refused.
+  /// The operator who sends a request, or the problem if the request is refused.
   package enum Admission {
     /// The role is nil for a genuine JWT without a group that has one.
     case by(Operator.Identity, Operator.Role?)
@@ -61,7 +61,7 @@ package enum AdminAccess: Sendable {
     }
   }
 
-  /// Finds who sends a request.
+  /// Identifies the operator who sends a request.
   package func admit(_ request: borrowing Request, _ operators: OperatorRegistry, _ guesses: Guesses)
     -> Admission
   {

@@ -8,7 +8,7 @@ import JSON
 import Platform
 import Store
 
-/// The members of a request's JSON object, taken one by one.
+/// The members of a request's JSON object, read one by one.
 struct AdminBody {
   private let object: JSONObject
   private var taken: Set<String> = []
@@ -48,7 +48,7 @@ struct AdminBody {
     return text
   }
 
-  /// The reason of an operator; nil if it is absent, or if it is no single line, which is noted.
+  /// The reason of an operator; nil if it is absent, or if it is not a single line, which is noted.
   mutating func reason() -> String? {
     guard let text = text("reason") else { return nil }
     guard Stop.isReason(text) else {
@@ -76,7 +76,7 @@ struct StopRequest {
   var duration: Duration?
 
   /// Reads the content.
-  /// - Parameter isStop: Whether reason and duration may be there.
+  /// - Parameter isStop: Whether reason and duration are allowed.
   init(_ content: [UInt8], isStop: Bool) throws(Problem) {
     var body = try AdminBody(content)
     let scope = body.text("scope")

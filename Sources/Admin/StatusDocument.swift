@@ -140,7 +140,7 @@ enum StatusDocument {
     content.append(contentsOf: status.members.isEmpty ? #""decisions":["#.utf8 : #","decisions":["#.utf8)
     for (index, decision) in decisions.enumerated() {
       content.append(contentsOf: "\(index == 0 ? "" : ","){\"sequence\":\(decision.number),".utf8)
-      // Without the brace that opens it and the newline that ends it.
+      // The audit line, without its opening brace and its final newline.
       content.append(contentsOf: decision.line.dropFirst().dropLast())
     }
     content.append(contentsOf: "]}".utf8)

@@ -1,31 +1,37 @@
-// The one queue for work with deadlines.
+// A queue for work with deadlines, which refuses early what could not finish in time.
 
 public import Texts
 
-/// Decides which elements run now, wait or are refused, if only a number may run at once and each has a deadline.
+/// A queue that decides which elements run now, wait or are refused. Only a limited number may run at once,
+/// and each has a deadline.
 ///
-/// A queue that serves the longest wait first collapses under a small overload: it grows until each element starts with too little
-/// time left, fails, and has used a slot for nothing. So this queue admits an element by the time that it has left:
+/// A queue that serves the longest wait first collapses under a small overload: it grows until each element
+/// starts with too little time left, fails, and has used a slot for nothing. So this queue admits an element
+/// by the time that it has left:
 ///
-/// 1. If a slot is free and nothing waits, it starts, whatever the estimate: only a run can correct a bad estimate.
-/// 2. If it would start too late to end before its deadline, by the durations of recent runs, it is refused at once.
+/// 1. If a slot is free and nothing waits, it starts, whatever the estimate: only a run can correct a bad
+///    estimate.
+/// 2. If it would start too late to end before its deadline, by the durations of recent runs, it is refused
+///    at once.
 /// 3. Otherwise it waits. When it can no longer end in time, it is removed, and never starts.
 ///
-/// Parties take turns, so that a party with a thousand waiting elements delays another's first by one turn. Within a party the first
-/// to come is the first to start. A party has at most half of the room for waiting elements, and a member of a party at most half of
-/// its party's, in time as well. So one of them cannot take the room of all others.
+/// Parties take turns, so that a party with a thousand waiting elements delays the first element of another
+/// by one turn. Within a party, elements start in the order in which they came. A party may use at most half
+/// of the room for waiting elements, and a member of a party at most half of its party's, in time as well. So
+/// none of them can use up the room of all others.
 ///
-/// Pure: no clock, no lock. Its owner passes the time and carries out the actions.
+/// The queue has no clock and no lock. Its owner passes the time and carries out the actions.
 public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   /// How much may run and wait.
   public struct Limits: Hashable, Sendable {
     /// How many may run at once.
     public var running: Int
-    /// How many may run at once after those that run now, for estimates: the first request of a connection may go alone.
+    /// How many may run at once after those that run now, for estimates; used only if it is more than
+    /// `running`. The first request of a connection may run alone.
     public var later: Int
     /// How many may wait.
     public var waiting: Int
-    /// How many bytes those that wait may hold.
+    /// How many bytes the waiting elements may hold.
     public var waitingBytes: Int
 
     /// Makes limits.
@@ -38,11 +44,11 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Whom an element belongs to.
+  /// The owner of an element.
   public struct Party: Hashable, Sendable {
-    /// Takes turns with others.
+    /// The name of the party, which takes turns with others.
     @Exact public private(set) var name: String
-    /// One of many within the party, if it has such.
+    /// The member of the party; nil if it has none.
     @Exact public private(set) var member: String?
 
     /// Names a party, and a member of it.
@@ -54,31 +60,32 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
 
   /// The result for a new element.
   public enum Admission: Hashable, Sendable {
-    /// It runs, until `leave`.
+    /// The element runs, until `leave`.
     case starts
-    /// It waits for `admit` to start it. At the given time it can no longer end in time, and `expire` takes it out.
+    /// The element waits for `admit` to start it. At the given time it can no longer end in time, and
+    /// `expire` removes it.
     case waits(until: MonotonicTime)
-    /// It would come too late, or too many wait. After the time given there is likely to be room.
+    /// The element would start too late, or too many wait. After the given time there is likely to be room.
     case refused(retryAfter: Duration)
   }
 
   /// How an element's run has ended, for the estimate of durations.
   public enum Ending: Hashable, Sendable {
-    /// By itself: this is how long one takes.
+    /// The run is complete: this is how long one takes.
     case finished
-    /// It was given up: one takes at least so long.
+    /// The run was given up: one takes at least that long.
     case cutShort
-    /// Before its work had begun: this tells nothing.
+    /// The run ended before its work had begun, so its duration says nothing.
     case unused
   }
 
   /// The results for waiting elements.
   public struct Admitted: Hashable, Sendable {
-    /// These run now, until `leave`.
+    /// The elements that run now, until `leave`.
     public var starts: [ID] = []
-    /// These could not end in time any more and are out.
+    /// The elements that could no longer end in time and were removed.
     public var late: [ID] = []
-    /// Whether there are none.
+    /// Whether both lists are empty.
     public var isEmpty: Bool { starts.isEmpty && late.isEmpty }
   }
 
@@ -87,7 +94,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     let bytes: Int
     let deadline: MonotonicTime
     let due: MonotonicTime
-    /// Tells it from an earlier element with its ID.
+    /// Distinguishes the waiter from an earlier element with the same ID.
     let number: UInt64
   }
 
@@ -97,13 +104,13 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   private var waiters: [ID: Waiter] = [:]
   private var bytes = 0
   private var lines: [String: AdmissionLine<ID>] = [:]
-  /// The names of `lines`, the one whose turn it is first.
+  /// The names of `lines`. The one whose turn it is comes first.
   private var turns: [String] = []
-  /// How many of each member wait.
+  /// How many elements of each member wait.
   private var members: [Party: Int] = [:]
   private var serviceTime = ServiceTime()
   private var lastNumber: UInt64 = 0
-  /// How many entries of lines wait no longer.
+  /// How many entries of lines no longer wait.
   private var stale = 0
   /// No waiter is due before this.
   private var earliestDue: MonotonicTime?
@@ -115,18 +122,18 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   public var running: Int { started.count }
   /// How many wait.
   public var waiting: Int { waiters.count }
-  /// Whether a newcomer would start.
+  /// Whether a new element would start at once.
   public var startsAtOnce: Bool { hasFreePlace && waiters.isEmpty }
   /// Whether nothing runs and nothing waits.
   public var isEmpty: Bool { started.isEmpty && waiters.isEmpty }
-  /// When `expire` has something to look at; nil while nothing waits.
+  /// When `expire` may have something to remove; nil while nothing waits.
   public var nextExpiry: MonotonicTime? { waiters.isEmpty ? nil : earliestDue }
-  /// Whether it is empty, with an estimate that is too old to use.
+  /// Whether the queue is empty and its estimate is too old to use.
   public func isForgotten(at now: MonotonicTime) -> Bool { isEmpty && serviceTime.isForgotten(at: now) }
 
   // MARK: Coming and going
 
-  /// After how long an element is worth another try that would be refused now; nil for one that would not be.
+  /// How long to wait before another try, if an element would be refused now; nil if it would be admitted.
   public func refusal(
     _ party: Party? = nil, bytes: Int = 0, deadline: MonotonicTime, now: MonotonicTime
   ) -> Duration? {
@@ -157,13 +164,13 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     return .waits(until: due)
   }
 
-  /// Gives back the place of an element that ran. Call `admit` then.
+  /// Frees the slot of an element that ran. Call `admit` then.
   public mutating func leave(_ id: ID, _ ending: Ending, now: MonotonicTime) {
     guard let start = started.removeValue(forKey: id) else { return }
     serviceTime.end(startedAt: start, at: now, ending)
   }
 
-  /// Lets those begin whose turn it is, as far as there are places.
+  /// Starts waiting elements in turn, while slots are free.
   public mutating func admit(now: MonotonicTime) -> Admitted {
     var admitted = Admitted()
     while hasFreePlace, let (id, waiter) = takeNext() {
@@ -177,7 +184,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     return admitted
   }
 
-  /// Takes out an element that waits. False for one that does not.
+  /// Removes a waiting element. Returns false if it does not wait.
   public mutating func abandon(_ id: ID) -> Bool {
     guard let waiter = waiters.removeValue(forKey: id) else { return false }
     forget(waiter)
@@ -186,7 +193,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     return true
   }
 
-  /// Takes out everything that can no longer end in time.
+  /// Removes everything that can no longer end in time.
   public mutating func expire(now: MonotonicTime) -> [ID] {
     guard let earliestDue, earliestDue <= now else { return [] }
     let late = waiters.filter { $0.value.due <= now }.sorted { $0.value.number < $1.value.number }
@@ -195,7 +202,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     return late.map(\.key)
   }
 
-  /// Takes out everything that waits.
+  /// Removes everything that waits.
   public mutating func removeAllWaiting() -> [ID] {
     defer {
       (waiters, lines, turns, members) = ([:], [:], [], [:])
@@ -218,7 +225,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   /// The least time to the deadline that a start needs: a tenth of the time left now, a second at most.
   private static func least(_ left: Duration) -> Duration { min(max(left, .zero) / 10, .seconds(1)) }
 
-  /// How long it takes until a newcomer of a party would start.
+  /// How long it takes until a new element of a party would start.
   private func start(of party: Party?, now: MonotonicTime) -> Duration {
     let estimate = serviceTime.estimate(at: now)
     // Those that run now come first, then the others in rounds.
@@ -227,12 +234,12 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
       : estimate * (ahead(of: party) + 1) / limits.running
   }
 
-  /// How many would start before a newcomer; for a member, as if twice as many of its own waited, so that it leaves half of
-  /// the time to others.
+  /// How many elements would start before a new one. For a member, it is at least twice the number of its own
+  /// waiting elements, so that a member leaves half of the time to others.
   private func ahead(of party: Party?) -> Int {
     guard let party else { return waiters.count }
     let own = lines[party.name]?.count ?? 0
-    // In as many rounds, and the newcomer's, one of every other party's.
+    // In each of these rounds, and in the new element's, every other party starts one.
     var others = 0
     for (name, line) in lines where name != party.name { others += min(line.count, own + 1) }
     return max(own + others, party.member == nil ? 0 : 2 * members[party, default: 0])
@@ -289,7 +296,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     if let line = lines.removeValue(forKey: name) { stale -= line.entries.count - line.first }
   }
 
-  /// Takes note that one waits no longer.
+  /// Updates the counts for an element that no longer waits.
   private mutating func forget(_ waiter: Waiter) {
     bytes -= waiter.bytes
     if waiters.isEmpty { earliestDue = nil }
@@ -300,7 +307,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     members[party] = count == 1 ? nil : count - 1
   }
 
-  /// Drops the entries of lines that wait no longer, when they are as many as those that do.
+  /// Drops the entries of lines that no longer wait, once they outnumber those that do.
   private mutating func sweepLines() {
     guard stale > waiters.count else { return }
     stale = 0
@@ -315,7 +322,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
 /// The waiting elements of one party, in their order. An element that was removed from the middle stays as an entry, to be skipped.
 private struct AdmissionLine<ID: Hashable & Sendable>: Sendable {
   var entries: [(id: ID, number: UInt64)] = []
-  /// Those before it have been taken out.
+  /// The index of the first entry that has not been taken out.
   var first = 0
   /// How many of the entries still wait.
   var count = 0
@@ -331,7 +338,7 @@ private struct AdmissionLine<ID: Hashable & Sendable>: Sendable {
     guard first < entries.count else { return nil }
     defer {
       first += 1
-      // Moves the rest when it is no more than the entries that went: constant time on average.
+      // Moves the rest once it is not longer than the part that was taken out: constant time on average.
       if first * 2 >= entries.count {
         entries.removeFirst(first)
         first = 0

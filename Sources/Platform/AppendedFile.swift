@@ -1,4 +1,4 @@
-// A file that grows at its end, and whose lines are known to be on the disk.
+// A file that grows at its end, and that can be flushed to the disk.
 
 import Glibc
 
@@ -9,8 +9,8 @@ public struct AppendedFile: ~Copyable, Sendable {
   private let device: dev_t
   private let inode: ino_t
 
-  /// Opens a file, and makes it with mode 600 if there is none.
-  /// - Parameter onDisk: Whether a pipe or a device will not do.
+  /// Opens a file, and creates it with mode 600 if it does not exist.
+  /// - Parameter onDisk: Whether only a regular file is allowed, and no pipe or device.
   public init(path: String, onDisk: Bool = false) throws(SystemError) {
     // O_NONBLOCK: a pipe without a reader would make the process wait. Regular files ignore it.
     let number = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o600)
@@ -30,20 +30,21 @@ public struct AppendedFile: ~Copyable, Sendable {
     (device, inode) = (found.st_dev, found.st_ino)
   }
 
-  /// Whether somebody has removed the file, so that nobody can read what is written. Some file systems report no links for any file:
-  /// there the path decides.
+  /// Whether the file was removed, so that nobody can read what is written. Some file systems report no links
+  /// for any file; there the path decides.
   public var isRemoved: Bool {
     var found = stat()
     guard fstat(descriptor.number, &found) == 0, found.st_nlink == 0 else { return false }
     return stat(path, &found) != 0 || found.st_dev != device || found.st_ino != inode
   }
 
-  /// Whether both are one file.
+  /// Whether both are the same file.
   public func isSame(as other: borrowing AppendedFile) -> Bool {
     device == other.device && inode == other.inode
   }
 
-  /// The last bytes of the file, about `limit`. Of the zeros that a power cut leaves there is none but one at the end.
+  /// The last bytes of the file, about `limit`, without the zeros that a power cut leaves. If the file ends
+  /// in zeros, one of them remains.
   public func tail(limit: Int) throws(SystemError) -> [UInt8] {
     var start = lseek(descriptor.number, 0, SEEK_END)
     var tail: [UInt8] = []

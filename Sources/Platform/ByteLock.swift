@@ -3,16 +3,17 @@
 import CLinux
 import Glibc
 
-/// A lock on one byte of a file: a sign of life that the kernel removes when its owner ends, in any way.
+/// A lock on one byte of a file, which shows that its owner still runs: the kernel releases the lock when the
+/// owner ends, in any way.
 ///
-/// The byte need not exist: an empty file has room for as many locks as there are numbers. Only processes of
-/// this machine's kernel see each other's locks. On a network file system that may be none.
+/// The byte need not exist: even an empty file can have a lock at every offset. Processes see each other's
+/// locks only under the same kernel. On a network file system they may see none.
 public struct ByteLock: ~Copyable, Sendable {
   private let descriptor: Descriptor
 
-  /// Opens a file, which is made with mode 0600 if it is not there, and locks the byte at an offset.
+  /// Opens a file, creates it with mode 0600 if it does not exist, and locks the byte at an offset.
   ///
-  /// - Throws: `EAGAIN` when another one has it.
+  /// - Throws: `EAGAIN` if another lock has the byte.
   public init(path: String, offset: Int64) throws(SystemError) {
     let opened = try Self.open(path)
     guard callgate_lock_byte(opened.number, offset) == 0 else {
@@ -27,14 +28,14 @@ public struct ByteLock: ~Copyable, Sendable {
     return Descriptor(owning: number)
   }
 
-  /// Whether another one has the byte at an offset of the same file locked, in this process or another.
+  /// Whether another lock has the byte at an offset of the same file, in this process or another.
   public func isHeldElsewhere(_ offset: Int64) throws(SystemError) -> Bool {
     let answer = callgate_is_byte_locked(descriptor.number, offset)
     guard answer >= 0 else { throw SystemError(operation: "look at a lock", code: errno) }
     return answer == 1
   }
 
-  /// Whether its file is still the one at a path, neither removed nor replaced.
+  /// Whether the locked file is still the one at a path, neither removed nor replaced.
   public func isOn(_ path: String) -> Bool {
     var here = stat()
     var there = stat()

@@ -1,4 +1,5 @@
-/// At most one deadline per slot, the earliest first: a binary heap that knows the index of each slot.
+/// The deadlines of slots, at most one per slot, earliest first: a binary heap that knows the index of each
+/// slot.
 ///
 /// Moving a deadline later is one store: the heap keeps the earlier time and checks again then. A connection
 /// with a thousand responses in a second pays for its idle deadline once.
@@ -13,13 +14,13 @@ struct DeadlineQueue {
   private var heap: [Entry] = []
   /// Per slot: its deadline, or `never`.
   private var deadlines: [Int64] = []
-  /// Per slot: its place in the heap, or -1.
+  /// Per slot: its index in the heap, or -1.
   private var places: [Int] = []
 
   /// The number of slots in the heap.
   var count: Int { heap.count }
 
-  /// The earliest point at which `next(due:)` has something to look at.
+  /// The earliest point at which `next(due:)` has something to check.
   var earliest: MonotonicTime? { heap.first.map { MonotonicTime(nanoseconds: $0.point) } }
 
   /// Sets or removes a slot's deadline.
@@ -41,21 +42,21 @@ struct DeadlineQueue {
     }
   }
 
-  /// Forgets a slot that is given up, so that its next owner starts without a deadline.
+  /// Removes the deadline of a slot that is released, so that its next owner starts without one.
   mutating func remove(_ slot: Int) {
     guard slot < places.count else { return }
     deadlines[slot] = Self.never
     if places[slot] >= 0 { take(places[slot]) }
   }
 
-  /// Takes one slot whose deadline has come.
+  /// Removes and returns a slot whose deadline has come; nil if there is none.
   mutating func next(due now: MonotonicTime) -> Int? {
     while let first = heap.first, first.point <= now.nanoseconds {
       let deadline = deadlines[first.slot]
       if deadline == Self.never {
         take(0)
       } else if deadline > first.point {
-        // It was moved later meanwhile.
+        // The deadline was moved later meanwhile.
         heap[0].point = deadline
         sink(0)
       } else {

@@ -13,8 +13,8 @@ public struct Descriptor: ~Copyable, Sendable {
     self.number = number
   }
 
-  /// A descriptor without a use of its own (of `/dev/null`), kept back for the moment when there is no other; nil when
-  /// that moment is now.
+  /// A spare descriptor (of `/dev/null`), kept for the moment when there is no other; nil if there is no
+  /// other now.
   public static func spare() -> Descriptor? {
     let number = open("/dev/null", O_RDONLY | O_CLOEXEC)
     return number < 0 ? nil : Descriptor(owning: number)

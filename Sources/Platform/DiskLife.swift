@@ -2,10 +2,10 @@
 
 import Glibc
 
-/// How long the place of a file lasts, as far as the kernel's table of mounts tells: a container's own layer, a volume
-/// without a name and a file system in memory end before those who count on them expect it.
+/// How long a file will exist, as far as the kernel's table of mounts shows: files in a container's own
+/// layer, in an unnamed volume or in memory are lost earlier than operators expect.
 public enum DiskLife: Sendable, Hashable {
-  /// Nothing speaks against it.
+  /// Nothing shows that the file will be lost.
   case lasting
   /// The writable layer of a container: gone with the container.
   case containerLayer
@@ -17,8 +17,8 @@ public enum DiskLife: Sendable, Hashable {
   /// There is no such folder.
   case missing
 
-  /// Looks where a file lies, or would lie. What cannot be found out counts as lasting: this is for a notice, not for a
-  /// decision.
+  /// Finds out where a file is, or would be. If that is not possible, the file counts as lasting: the result
+  /// is for a warning, not for a decision.
   ///
   /// - Parameter path: the file's path, absolute or from the working directory; the file need not exist.
   public static func ofFile(_ path: String) -> DiskLife {
@@ -26,8 +26,8 @@ public enum DiskLife: Sendable, Hashable {
     return DiskLife(folder: folder, mountInfo: mountInfo())
   }
 
-  /// Reads proc(5)'s `mountinfo`: the file system of a folder is that of the longest mount point above it, the last one where
-  /// several were mounted over each other.
+  /// Reads proc(5)'s `mountinfo`: the file system of a folder is that of the longest mount point above it. If
+  /// several were mounted over each other, the last one counts.
   ///
   /// - Parameter folder: an absolute path without symbolic links, `.` and `..`.
   init(folder: String, mountInfo: String) {
@@ -49,7 +49,8 @@ public enum DiskLife: Sendable, Hashable {
     }
   }
 
-  /// Docker and podman: `…/volumes/<64 digits>/_data`; containerd for Kubernetes: `…/volumes/<64 digits>`.
+  /// Whether a mount's root is that of an unnamed volume. Docker and podman: `…/volumes/<64 digits>/_data`;
+  /// containerd for Kubernetes: `…/volumes/<64 digits>`.
   private static func isUnnamedVolume(_ root: String) -> Bool {
     var steps = root.split(separator: "/")
     if steps.last == "_data" { steps.removeLast() }
@@ -57,7 +58,7 @@ public enum DiskLife: Sendable, Hashable {
     return name.utf8.count == 64 && name.allSatisfy { $0.isHexDigit && $0.isASCII && !$0.isUppercase }
   }
 
-  /// Blanks, tabs, line ends and backslashes are written as `\` and three octal digits.
+  /// Decodes a field, in which blanks, tabs, line ends and backslashes are `\` and three octal digits.
   private static func unescaped(_ field: Substring) -> String {
     var bytes: [UInt8] = []
     var rest = Array(field.utf8)[...]
@@ -80,7 +81,7 @@ public enum DiskLife: Sendable, Hashable {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The kernel's table of mounts, which may be long; empty where it cannot be read.
+  /// The kernel's table of mounts, which may be long; empty if it cannot be read.
   private static func mountInfo() -> String {
     String(
       decoding: (try? SystemFile.bytes(of: "/proc/self/mountinfo", limit: 1 << 20)) ?? [], as: UTF8.self)

@@ -1,8 +1,9 @@
-// The loop of a keeper: reads what is due soon, and begins each item at its time.
+// A loop that reads which items are due soon, and begins each item at its time.
 
 import Synchronization
 
-/// Reads what is due soon each second, and begins each item at its time. It can be woken to read sooner.
+/// A loop that reads each second which items are due soon, and begins each item at its time. It can be woken
+/// to read sooner.
 public final class DueLoop: Sendable {
   /// How long before their time items are read: longer than the time between two reads.
   public static let lookAhead = Duration.milliseconds(1500)
@@ -14,7 +15,7 @@ public final class DueLoop: Sendable {
 
   private struct State {
     var isStopped = false
-    /// Whether the loop reads as soon as it may.
+    /// Whether the loop was woken to read as soon as it may.
     var isWoken = false
     var nap: Task<Void, Never>?
   }
@@ -25,7 +26,7 @@ public final class DueLoop: Sendable {
   /// A loop that does nothing before `run`.
   public init(clock: any TimeSource) { self.clock = clock }
 
-  /// Has the loop read as soon as it may.
+  /// Makes the loop read as soon as it may.
   public func wake() {
     state.withLock { state in
       state.isWoken = true
@@ -33,7 +34,7 @@ public final class DueLoop: Sendable {
     }
   }
 
-  /// Begins nothing more, and ends `run`.
+  /// Begins no further items, and ends `run`.
   public func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -41,7 +42,8 @@ public final class DueLoop: Sendable {
     }
   }
 
-  /// Does a step, unless the loop was stopped: after `stop` returns, no step begins. The step must not call the loop.
+  /// Runs a step, unless the loop was stopped: after `stop` returns, no step begins. The step must not call
+  /// the loop.
   /// - Returns: What the step returns; false if the loop was stopped.
   public func unlessStopped(_ step: () -> Bool) -> Bool { state.withLock { !$0.isStopped && step() } }
 

@@ -5,17 +5,17 @@ import Glibc
 import Synchronization
 
 /// An object on an event loop. The loop calls it when its descriptor is ready and when its deadline has come,
-/// on its own thread only.
+/// always on the loop's own thread.
 public protocol EventReceiver: AnyObject {
   /// The descriptor is ready, or `runAgain` was called; then the set is empty.
   func ready(_ readiness: Readiness)
-  /// The deadline has passed. It is removed; setting a new one is the receiver's business.
+  /// The deadline has passed and was removed. The receiver may set a new one.
   func deadlinePassed()
   /// The loop ends and will not call again: close what is open, and release references.
   func loopEnded()
 }
 
-/// Names a registration. It is good for one registration only: after that, every use of it does nothing.
+/// The name of one registration. After the registration has ended, every use of the token does nothing.
 public struct EventToken: Hashable, Sendable {
   var slot: UInt32
   var generation: UInt32
@@ -25,13 +25,15 @@ public struct EventToken: Hashable, Sendable {
   public static let none = EventToken(slot: .max, generation: .max)
 }
 
-/// One thread of work: `epoll_wait` in a loop, run as one long work item on a serial Dispatch queue of its own.
+/// One thread of work: `epoll_wait` in a loop, run as one long work item on a serial Dispatch queue of its
+/// own.
 ///
-/// The loop owns the receivers that are registered with it, and runs the closures that other threads send. A Dispatch source
-/// for each connection would take twice the time for a request (docs/decisions/0001-own-server-on-loops.md).
+/// The loop owns the receivers that are registered with it, and runs the closures that other threads send. A
+/// Dispatch source for each connection would take twice the time for a request
+/// (docs/decisions/0001-own-server-on-loops.md).
 ///
-/// `@unchecked Sendable`: everything but `inbox`, `poller` and the atomics is touched only by the loop's thread, which
-/// `preconditionInLoop` checks at every entry that is not on the way of a request.
+/// `@unchecked Sendable`: everything but `inbox`, `poller` and the atomics is touched only by the loop's
+/// thread, which `preconditionInLoop` checks where that does not slow down every request.
 public final class EventLoop: @unchecked Sendable {
   /// A closure to run. In a type of its own, a closure needs no thunk in generic code.
   private struct Work: Sendable {
@@ -43,7 +45,7 @@ public final class EventLoop: @unchecked Sendable {
     var generation: UInt32
   }
 
-  /// Its index in its group.
+  /// The loop's index in its group.
   public let index: Int
   private let queue: DispatchQueue
   private let poller: Poller
@@ -56,8 +58,8 @@ public final class EventLoop: @unchecked Sendable {
 
   // The loop's own.
   private let clock = SystemClock()
-  /// The time at which the present turn began. A function, since other modules would have each access to a variable checked at run
-  /// time.
+  /// The time at which the current turn began. It is computed, because other modules would check each access
+  /// to a stored property at run time.
   public var now: MonotonicTime { turn }
   private var turn: MonotonicTime
   private var slots: [Slot] = []
@@ -76,7 +78,7 @@ public final class EventLoop: @unchecked Sendable {
     queue.async { self.run() }
   }
 
-  /// Ends the loop after its present turn, and releases its receivers. Closures sent later never run.
+  /// Ends the loop after its current turn, and releases its receivers. Closures sent later never run.
   public func stop() {
     stopping.store(true, ordering: .releasing)
     poller.wake()
@@ -92,7 +94,7 @@ public final class EventLoop: @unchecked Sendable {
 
   /// Runs a closure on the loop, after everything sent before it; from any thread.
   public func execute(_ body: @escaping @Sendable () -> Void) {
-    // Wake the loop only if the inbox was empty. The loop itself looks into the inbox before it waits.
+    // Wake the loop only if the inbox was empty. The loop itself checks the inbox before it waits.
     if inbox.add(Work(body: body)), !isCurrent { poller.wake() }
     // A loop that has ended runs nothing, and the closure may hold a reference to the loop.
     if hasEnded.load(ordering: .sequentiallyConsistent) { inbox.drain { _ in } }
@@ -115,7 +117,7 @@ public final class EventLoop: @unchecked Sendable {
 
   // MARK: Registration, on the loop
 
-  /// Waits on a descriptor for a receiver, which the loop keeps alive until `unregister`.
+  /// Watches a descriptor for a receiver, which the loop keeps alive until `unregister`.
   ///
   /// - Throws: when the system refuses (epoll_ctl(2)).
   public func register(
@@ -131,16 +133,16 @@ public final class EventLoop: @unchecked Sendable {
     return token
   }
 
-  /// Gives a receiver a place for deadlines and `runAgain` without a descriptor.
+  /// Registers a receiver without a descriptor, for deadlines and `runAgain`.
   public func register(_ receiver: any EventReceiver) -> EventToken { addSlot(receiver) }
 
-  /// Stops waiting on a registered descriptor; deadlines go on.
+  /// Stops watching a registered descriptor. The deadline stays.
   public func suspend(_ token: EventToken, _ descriptor: borrowing Descriptor) throws(SystemError) {
     guard isLive(token) else { return }
     try poller.remove(descriptor.number)
   }
 
-  /// Waits again on a descriptor that was suspended.
+  /// Watches a suspended descriptor again.
   public func resume(
     _ token: EventToken, _ descriptor: borrowing Descriptor, _ readiness: Readiness
   ) throws(SystemError) {
@@ -153,8 +155,8 @@ public final class EventLoop: @unchecked Sendable {
     isLive(token) ? slots[Int(token.slot)].receiver : nil
   }
 
-  /// Ends a registration and lets the receiver go. The caller closes the descriptor, which also ends the kernel's
-  /// interest in it; events already fetched are recognised as stale by their generation.
+  /// Ends a registration and releases the receiver. The caller closes the descriptor, so that the kernel no
+  /// longer watches it. Events already fetched are recognized as stale by their generation.
   public func unregister(_ token: EventToken) {
     guard isLive(token) else { return }
     let slot = Int(token.slot)

@@ -1,6 +1,5 @@
 /// The loops of a process, about one per processor.
 public final class EventLoopGroup: Sendable {
-  /// The loops.
   public let loops: [EventLoop]
 
   /// Starts loops.
@@ -14,7 +13,7 @@ public final class EventLoopGroup: Sendable {
     self.loops = loops
   }
 
-  /// A group of one loop that belongs to another group, which ends it.
+  /// A group of one loop that belongs to another group. The other group ends the loop.
   public init(sharing loop: EventLoop) { loops = [loop] }
 
   /// Ends all loops and waits until they have ended. Not from one of them.

@@ -2,7 +2,7 @@
 
 /// The name of the machine or container that the process runs on.
 public enum HostName {
-  /// As the kernel has it (proc(5)) at the first use; `unknown` if it cannot be read.
+  /// The machine's name as the kernel reports it (proc(5)) at the first use; `unknown` if it cannot be read.
   public static let current: String = {
     let bytes: [UInt8]
     do throws(SystemError) {

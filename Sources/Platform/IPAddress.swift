@@ -4,13 +4,11 @@ import Glibc
 
 /// An IPv4 or IPv6 address.
 ///
-/// An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`), which a dual-stack listener reports for IPv4 peers, is the IPv4
-/// address: rules must not be passed by choosing the other spelling.
+/// An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`), which a dual-stack listener reports for IPv4 peers, is
+/// the IPv4 address: nobody can get around a rule by choosing the other spelling.
 public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-  /// The version.
   public enum Version: Sendable { case v4, v6 }
 
-  /// The version.
   public let version: Version
   /// The first 64 bits of an IPv6 address; 0 for IPv4.
   public let high: UInt64
@@ -27,8 +25,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     low = UInt64(bits)
   }
 
-  /// Makes an address from the two halves of 128 bits, most significant octet first. A mapped IPv4 address becomes
-  /// that.
+  /// Makes an address from the two halves of 128 bits, most significant octet first. A mapped IPv4 address
+  /// becomes an IPv4 address.
   public init(v6High high: UInt64, low: UInt64) {
     let isMapped = high == 0 && low >> 32 == 0xFFFF
     version = isMapped ? .v4 : .v6
@@ -144,9 +142,9 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether these are the octets of a host: labels of letters, digits, hyphens and underscores (RFC 1123 §2.1), or an IPv4
-  /// address. Where the last label begins with a digit, it must be a proper address: some resolvers take `2130706433` and
-  /// `0x7f.1` for one (WHATWG URL §3.5).
+  /// Whether these are the octets of a host: labels of letters, digits, hyphens and underscores (RFC 1123
+  /// §2.1), or an IPv4 address. If the last label begins with a digit, the host must be a complete IPv4
+  /// address: some resolvers accept `2130706433` and `0x7f.1` as addresses (WHATWG URL §3.5).
   public static func isHostName(_ host: ArraySlice<UInt8>) -> Bool {
     let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     let isValid = labels.allSatisfy { label in
@@ -248,7 +246,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   public var client: IPAddress { isV4 ? self : IPAddress(v6High: high, low: 0) }
 }
 
-/// The kernel's form.
+/// Conversion to and from the kernel's form.
 extension IPAddress {
   init(_ address: in6_addr) {
     let (high, low) = withUnsafeBytes(of: address) {

@@ -2,12 +2,12 @@
 
 import Synchronization
 
-/// Elements from other threads for a loop. Locked only to append one and to take all.
+/// Elements from other threads for a loop. The lock is held only to append one and to take all.
 struct Inbox<Element: Sendable>: ~Copyable, Sendable {
   private let elements = Mutex<[Element]>([])
 
-  /// Whether there is nothing to take. It is read for each event, so by a closure: in generic code the runtime would make a key path
-  /// each time, which takes half as long as serving a request.
+  /// Whether there is nothing to take. The loop reads it for each event, so it uses a closure: in generic
+  /// code the runtime would make a key path each time, which takes half as long as serving a request.
   var isEmpty: Bool { elements.withLock { $0.isEmpty } }
 
   /// Adds an element; from any thread. Returns whether the queue was empty, and so whether its reader must be woken.

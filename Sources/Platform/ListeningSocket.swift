@@ -8,7 +8,7 @@ public struct ListeningSocket: ~Copyable, Sendable {
   /// The descriptor, to register with an event loop.
   public let descriptor: Descriptor
 
-  /// Takes a socket over that is bound and listening already, an inherited one for instance.
+  /// Takes over a socket that is already bound and listening, for example an inherited one.
   public init(owning descriptor: consuming Descriptor) throws(SystemError) {
     let number = descriptor.number
     guard fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK) == 0 else {
@@ -19,10 +19,10 @@ public struct ListeningSocket: ~Copyable, Sendable {
     self.descriptor = descriptor
   }
 
-  /// Binds and listens (bind(2), listen(2)). An IPv6 wildcard takes IPv4 connections too.
+  /// Binds and listens (bind(2), listen(2)). An IPv6 wildcard accepts IPv4 connections too.
   ///
-  /// - Parameter sharesPort: SO_REUSEPORT: several sockets of one user may listen on the port, and the kernel spreads
-  ///   connections over them. It also hides that another server holds the port.
+  /// - Parameter sharesPort: SO_REUSEPORT: several sockets of one user may listen on the port, and the kernel
+  ///   spreads connections over them. It also hides that another server uses the port.
   public init(address: SocketAddress, sharesPort: Bool, backlog: Int32 = 4096) throws(SystemError) {
     let descriptor = try Self.bound(address, sharesPort: sharesPort)
     SocketOption.setForServer(descriptor.number)
@@ -55,7 +55,8 @@ public struct ListeningSocket: ~Copyable, Sendable {
     return descriptor
   }
 
-  /// The address to bind in place of one: `0.0.0.0` for `::` where the kernel has no IPv6, otherwise the same.
+  /// The address to bind instead of a given one: `0.0.0.0` instead of `::` if the kernel has no IPv6,
+  /// otherwise the same.
   public static func bindable(_ address: SocketAddress) -> SocketAddress {
     guard address.address == IPAddress(v6High: 0, low: 0) else { return address }
     let number = callgate_stream_socket(AF_INET6)
@@ -66,8 +67,8 @@ public struct ListeningSocket: ~Copyable, Sendable {
     return errno == EAFNOSUPPORT ? SocketAddress(IPAddress(v4: 0), port: address.port) : address
   }
 
-  /// Throws when the address is taken: binds without SO_REUSEPORT, which would hide another server on the port, and gives
-  /// the address back at once.
+  /// Throws if the address is in use. Binds without SO_REUSEPORT, which would hide another server on the
+  /// port, and releases the address at once.
   public static func probe(_ address: SocketAddress) throws(SystemError) {
     _ = try bound(address, sharesPort: false)
   }
@@ -89,14 +90,14 @@ public struct ListeningSocket: ~Copyable, Sendable {
     case failed(SystemError)
   }
 
-  /// Takes one waiting connection (accept4(2)).
+  /// Accepts one waiting connection (accept4(2)).
   public borrowing func accept() -> Accepted {
     let number = descriptor.number
     while true {
       let (result, peer) = SocketAddress.filled { callgate_accept4(number, $0, $1) }
       guard result < 0 else {
         let socket = StreamSocket(owning: Descriptor(owning: result))
-        // A socket that is neither IPv4 nor IPv6, inherited perhaps, has no address to tell.
+        // A socket that is neither IPv4 nor IPv6, perhaps an inherited one, has no peer address to report.
         return .connection(socket, peer: peer ?? SocketAddress(IPAddress(v4: 0), port: 0))
       }
       switch errno {

@@ -1,20 +1,20 @@
 // Decides whether a `Host` header names this machine in a way that a hostile web page cannot fake.
 
-/// Tells requests for this machine from those that a browser was tricked into sending to it.
+/// Distinguishes requests for this machine from those that a browser was tricked into sending to it.
 ///
 /// After loading, a page of any site can point its own name to this machine (DNS rebinding). The browser then
-/// takes this server for a part of that site. `Host` still has the page's name, and a site cannot redirect an
+/// treats this server as a part of that site. `Host` still has the page's name, and a site cannot redirect an
 /// address or `localhost`.
 public enum LocalName {
-  /// Whether a `Host` field (RFC 9110 §7.2) names this machine: as `localhost`, by a loopback address, or by the address
-  /// that is listened on, which is any address where all of them are.
+  /// Whether a `Host` field (RFC 9110 §7.2) names this machine: as `localhost`, by a loopback address, or by
+  /// the listener's address. If the server listens on all addresses, any address names it.
   ///
   /// - Parameters:
-  ///   - host: the field's value, `uri-host [ ":" port ]`, as the parser of requests has let it pass.
-  ///   - address: the configured address, where it is not a loopback one.
+  ///   - host: the field's value, `uri-host [ ":" port ]`, as the request parser has accepted it.
+  ///   - address: the configured address, if it is not a loopback address.
   public static func isMeant(by host: String, listeningOn address: IPAddress? = nil) -> Bool {
     guard let name = name(in: host) else { return false }
-    // Only letters differ by this bit, but for octets that no host name has.
+    // This bit is the case of a letter. Other octets that differ only by it do not occur in host names.
     if name.map({ $0 | 0x20 }).elementsEqual("localhost".utf8) { return true }
     guard let named = IPAddress(octets: name) else { return false }
     if named.isLoopback { return true }
@@ -39,7 +39,7 @@ public enum LocalName {
       && name.suffix(suffix.count).map { $0 | 0x20 }.elementsEqual(suffix.map { $0 | 0x20 })
   }
 
-  /// The name or address in `uri-host [ ":" port ]`; nil where a bracket is not closed.
+  /// The name or address in `uri-host [ ":" port ]`; nil if a bracket is not closed.
   private static func name(in host: String) -> ArraySlice<UInt8>? {
     let name = Array(host.utf8)[...]
     if name.first == UInt8(ascii: "[") {

@@ -9,7 +9,7 @@ public final class Once<Value: ~Copyable & Sendable>: Sendable {
 
   public init(_ value: consuming Value) { self.value = Mutex(consume value) }
 
-  /// The value; to be asked for once.
+  /// The value. A second call traps.
   public func take() -> Value {
     guard let taken = value.withLock({ $0.take() }) else { preconditionFailure("taken twice") }
     return taken

@@ -3,7 +3,7 @@
 import CLinux
 import Glibc
 
-/// What a descriptor is ready for, or is waited on for (epoll_ctl(2)).
+/// The events for which a descriptor is ready, or is watched (epoll_ctl(2)).
 public struct Readiness: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -14,11 +14,11 @@ public struct Readiness: OptionSet, Sendable {
   public static let write = Readiness(rawValue: EPOLLOUT.rawValue)
   /// The other end has finished writing.
   public static let peerFinished = Readiness(rawValue: EPOLLRDHUP.rawValue)
-  /// The connection is broken, or finished in both directions. Always waited on.
+  /// The connection is broken, or finished in both directions. Always watched.
   public static let broken = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
-  /// Say each change once instead of again and again (edge-triggered).
+  /// Report each change once, and not as long as the descriptor is ready (edge-triggered).
   public static let onChange = Readiness(rawValue: EPOLLET.rawValue)
-  /// Of several loops that wait on one socket, wake few (EPOLLEXCLUSIVE).
+  /// Wake only some of several loops that watch one socket (EPOLLEXCLUSIVE).
   public static let exclusive = Readiness(rawValue: EPOLLEXCLUSIVE.rawValue)
 }
 
@@ -40,7 +40,7 @@ struct Poller: ~Copyable {
     let eventNumber = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
     guard eventNumber >= 0 else { throw SystemError(operation: "eventfd", code: errno) }
     let bell = Descriptor(owning: eventNumber)
-    // Edge-triggered, so a ring need not be read away: each write is a new edge.
+    // Edge-triggered: each write is a new edge, so the counter need not be read.
     try Self.control(epoll, EPOLL_CTL_ADD, bell.number, [.read, .onChange], Self.bellTag)
     self.epoll = epoll
     self.bell = bell
@@ -68,9 +68,9 @@ struct Poller: ~Copyable {
 
   /// Waits until something is ready or the time has passed; returns how many events there are.
   ///
-  /// - Parameter milliseconds: the longest wait; -1 waits for ever.
+  /// - Parameter milliseconds: the longest wait; -1 waits forever.
   borrowing func wait(milliseconds: Int32) -> Int {
-    // EINTR is no event; the caller computes its time-out again.
+    // EINTR is not an event; the caller computes its timeout again.
     Int(max(0, epoll_wait(epoll.number, events, Self.capacity, milliseconds)))
   }
 
@@ -80,7 +80,7 @@ struct Poller: ~Copyable {
     return event.data.u64 == Self.bellTag ? nil : (event.data.u64, Readiness(rawValue: event.events))
   }
 
-  /// Ends the present or the next wait; from any thread.
+  /// Ends the current or the next wait; from any thread.
   borrowing func wake() {
     var one: UInt64 = 1
     // write(2) fails only when the counter is full, and then the loop is awake.

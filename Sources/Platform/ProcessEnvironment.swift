@@ -3,9 +3,9 @@
 import CLinux
 import Glibc
 
-/// What this process was started with.
+/// The environment that this process was started in.
 public enum ProcessEnvironment {
-  /// Its variables. Of a name that stands there twice the first counts, as for getenv(3).
+  /// The environment variables. If a name occurs twice, the first one counts, as for getenv(3).
   public static func variables() -> [String: String] {
     var variables: [String: String] = [:]
     var next = callgate_environment()
@@ -20,7 +20,7 @@ public enum ProcessEnvironment {
     return variables
   }
 
-  /// The working directory; empty where it has been removed.
+  /// The working directory; empty if it has been removed.
   public static func workingDirectory() -> String {
     guard let path = getcwd(nil, 0) else { return "" }
     defer { free(path) }

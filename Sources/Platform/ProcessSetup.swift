@@ -36,10 +36,11 @@ public enum ProcessSetup {
     return try descriptorLimit()
   }
 
-  /// Opens `/dev/null` in place of standard input, output and error where they are closed. To be called first.
+  /// Opens `/dev/null` in place of standard input, output and error if they are closed. Call it first.
   public static func openStandardDescriptors() { callgate_open_standard_descriptors(1) }
 
-  /// The same, but writing to an output that was closed fails. Else a database file could get its number, and what is written to it.
+  /// Does the same, but writing to an output that was closed still fails. Otherwise a database file could get
+  /// that output's number, and the text that is written to it.
   public static func occupyStandardDescriptors() { callgate_open_standard_descriptors(0) }
 
   /// Keeps keys and tokens out of core files and from other processes of the same user.
@@ -52,17 +53,19 @@ public enum ProcessSetup {
 
   /// Makes the allocator return every block of 256 KiB or more to the system once it is freed.
   ///
-  /// glibc raises that size to the largest block it has seen freed (mallopt(3), M_MMAP_THRESHOLD) and keeps such blocks:
-  /// a process whose log was not read for a moment stayed 8 MiB larger for good.
+  /// glibc raises that size to the largest block it has seen freed (mallopt(3), M_MMAP_THRESHOLD) and keeps
+  /// such blocks. A process whose log was not read for a moment stayed 8 MiB larger for good.
   public static func returnLargeBlocks() { _ = callgate_set_mmap_threshold(256 * 1024) }
 
   /// Gives the memory of freed blocks back to the system, which the allocator otherwise keeps for later. Takes some milliseconds.
   public static func returnFreeBlocks() { _ = callgate_trim_memory() }
 
-  /// Makes the allocator join small free blocks when they are freed, and not all of them whenever a large one is wanted.
+  /// Makes the allocator join small free blocks when they are freed, and not all of them whenever a large
+  /// block is requested.
   ///
-  /// A request to Talkdesk takes several blocks of a kilobyte and more from libcurl, each of which had glibc walk through its
-  /// fast bins: that was 7 % of a callback's processor time. Threads' own caches, which come first, stay as they are.
+  /// For a request to Talkdesk, libcurl allocates several blocks of a kilobyte and more. Each made glibc walk
+  /// through its fast bins: that was 7% of a callback's processor time. Threads' own caches, which come
+  /// first, stay as they are.
   public static func joinFreeBlocks() { _ = callgate_forgo_fast_bins() }
 
   /// How many processors the process may use.

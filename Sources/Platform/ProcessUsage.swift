@@ -8,16 +8,17 @@ public struct ProcessUsage: Sendable {
   public var cpuSeconds: Double
   /// Memory that is in RAM.
   public var residentBytes: Int
-  /// Memory that has addresses.
+  /// Memory in the address space.
   public var virtualBytes: Int
   /// Descriptors that are open.
   public var openDescriptors: Int
-  /// The limit on them in force.
+  /// The current limit on open descriptors.
   public var maximumDescriptors: Int
   /// When the process began: seconds since 1970.
   public var startTime: Double
 
-  /// Looks now: clock_gettime(2), getrlimit(2) and proc(5). Takes some microseconds, and more with thousands of descriptors.
+  /// Reads the usage now: clock_gettime(2), getrlimit(2) and proc(5). Takes some microseconds, and more with
+  /// thousands of descriptors.
   public static func now() -> ProcessUsage {
     var time = timespec()
     _ = clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -28,12 +29,12 @@ public struct ProcessUsage: Sendable {
       residentBytes: (pages.count > 1 ? Int(pages[1]) ?? 0 : 0) * page,
       virtualBytes: (pages.first.flatMap { Int($0) } ?? 0) * page,
       openDescriptors: openDescriptorCount(),
-      // A limit that cannot be read is shown as none.
+      // A limit that cannot be read is 0.
       maximumDescriptors: (try? ProcessSetup.descriptorLimit().soft) ?? 0,
       startTime: start)
   }
 
-  /// Looked at once: a wall clock that is set later does not move the start.
+  /// The start time, read once: a wall clock that is set later does not move it.
   private static let start: Double = {
     // The second field is the program's name in parentheses and may hold anything; the start is the 22nd.
     let text = contents(ofFile: "/proc/self/stat")
@@ -51,7 +52,7 @@ public struct ProcessUsage: Sendable {
     defer { closedir(directory) }
     var count = 0
     while readdir(directory) != nil { count += 1 }
-    // `.`, `..` and the one that reads.
+    // `.`, `..` and the descriptor that reads the directory.
     return max(0, count - 3)
   }
 
@@ -59,7 +60,7 @@ public struct ProcessUsage: Sendable {
     contents(ofFile: path).split { $0 == " " || $0 == "\n" }
   }
 
-  /// A short file of proc(5); empty where it cannot be read.
+  /// A short file of proc(5); empty if it cannot be read.
   private static func contents(ofFile path: String) -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }

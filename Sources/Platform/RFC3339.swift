@@ -9,7 +9,8 @@ extension UnixTime {
   /// Appends the time in UTC with milliseconds: `2026-11-20T23:59:59.123Z`. Years 0 to 9999.
   public func appendRFC3339(to output: inout OutputSpan<UInt8>) {
     let days = seconds.flooredQuotient(by: 86_400)
-    // Of a day, though the product of the first day that there is does not fit.
+    // The subtraction wraps: on the earliest day, the product does not fit into 64 bits, but the difference
+    // does.
     let secondOfDay = seconds &- days &* 86_400
     let (year, month, day) = Self.civilDate(ofDay: days)
     let milliseconds = Int64(nanoseconds / 1_000_000)
@@ -67,14 +68,15 @@ extension UnixTime {
 }
 
 extension Int64 {
-  /// The quotient rounded towards negative infinity.
+  /// The quotient rounded toward negative infinity.
   fileprivate func flooredQuotient(by divisor: Int64) -> Int64 {
     self >= 0 ? self / divisor : (self + 1) / divisor - 1
   }
 }
 
 extension OutputSpan where Element == UInt8 {
-  /// Appends a span of nanoseconds in milliseconds with three decimals: `12.345`. A negative span counts as none.
+  /// Appends a span of nanoseconds in milliseconds with three decimals: `12.345`. A negative span counts as
+  /// 0.
   ///
   /// It appends at most 20 octets.
   public mutating func append(millisecondsOf nanoseconds: Int64) {

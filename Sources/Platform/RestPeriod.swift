@@ -1,24 +1,25 @@
 // A time during which a provider is left alone after a failure.
 
-/// A time during which a provider is left alone after a failure: the cool-down of a token endpoint, or the stop of a sender of notices.
+/// A time during which a provider is left alone after a failure: the cool-down of a token endpoint, or the
+/// pause of a sender of notifications.
 ///
-/// Requests overlap. A success of a request that was begun before the failure says nothing about the time after it, so `end` ignores
-/// that success. A failure of such a request belongs to the failure that is recorded already: see `covers`.
+/// Requests overlap. A success of a request that was begun before the failure says nothing about the time
+/// after it, so `end` ignores that success. A failure of such a request belongs to the failure that is
+/// recorded already: see `covers`.
 package struct RestPeriod: Sendable {
-  /// When it ends; nil while there is none. It stays set after that time, until `end`.
+  /// When the period ends; nil if there is none. The value stays set after that time, until `end`.
   package private(set) var until: Expiry?
   private var recordedAt: MonotonicTime?
 
-  /// None.
   package init() {}
 
-  /// What is left of it; nil once it is over.
+  /// The time that is left; nil if there is no period, or it has ended.
   package func remaining(at now: MonotonicTime) -> Duration? {
     guard let until, now < until else { return nil }
     return until - now
   }
 
-  /// Whether a request begun at a time was under way when the failure was recorded.
+  /// Whether a request that began at a time was running when the failure was recorded.
   package func covers(_ start: MonotonicTime) -> Bool { recordedAt.map { start < $0 } ?? false }
 
   /// Records a failure.
@@ -31,10 +32,10 @@ package struct RestPeriod: Sendable {
     until = until.map { $0.extended(to: Expiry(end), at: end) } ?? Expiry(end)
   }
 
-  /// Ends it after a success.
+  /// Ends the period after a success.
   ///
   /// - Parameter start: When the request was begun.
-  /// - Returns: whether it is over: false for a request that was begun before the failure.
+  /// - Returns: Whether the period has ended: false for a request that was begun before the failure.
   package mutating func end(startedAt start: MonotonicTime) -> Bool {
     guard !covers(start) else { return false }
     self = RestPeriod()

@@ -7,17 +7,17 @@ import Glibc
 ///
 /// Each notification is one datagram to the socket in `NOTIFY_SOCKET`.
 public struct ServiceManager: Sendable {
-  /// The notifications.
+  /// The states that are reported.
   public enum News: Sendable, Hashable {
-    /// Requests are taken, after the start or after a reload.
+    /// Requests are accepted, after the start or after a reload.
     case ready
     /// The configuration is being reloaded.
     case reloading
-    /// The end has begun: running requests are being finished.
+    /// Shutdown has begun: running requests are being finished.
     case stopping
   }
 
-  /// The socket's path, or its name after a NUL where it is abstract (unix(7)).
+  /// The socket's path, or its name after a NUL if it is abstract (unix(7)).
   private let name: [UInt8]
 
   /// The manager that the environment names.
@@ -42,7 +42,7 @@ public struct ServiceManager: Sendable {
     self.name = name
   }
 
-  /// Notifies the manager without waiting. A manager that does not read misses it.
+  /// Notifies the manager without waiting. A manager that does not read misses the notification.
   public func tell(_ news: News) throws(SystemError) {
     let number = socket(
       AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -68,7 +68,8 @@ public struct ServiceManager: Sendable {
     case .ready: return Array("READY=1".utf8)
     case .stopping: return Array("STOPPING=1".utf8)
     case .reloading:
-      // `Type=notify-reload` tells this reload from an earlier one by the time, on the clock that CLOCK_MONOTONIC is.
+      // With `Type=notify-reload`, systemd distinguishes this reload from an earlier one by the time on
+      // CLOCK_MONOTONIC.
       var time = timespec()
       _ = clock_gettime(CLOCK_MONOTONIC, &time)
       // Any number: the time since the system started.

@@ -1,7 +1,8 @@
 // Estimates how long a piece of work takes, from finished work and from work that still runs.
 
-/// An estimate of the present duration of a piece of work: a smoothed mean and deviation of the last ones (RFC 6298 §2), and never
-/// less than the mean age of the running ones. So the estimate grows while all work hangs.
+/// An estimate of how long a piece of work takes now: a smoothed mean and deviation of recent pieces (RFC
+/// 6298 §2), and never less than the mean age of the running ones. So the estimate grows while all work
+/// hangs.
 struct ServiceTime: Sendable {
   /// After this time without a run, an estimate says nothing about now.
   static let memory = Duration.seconds(60)
@@ -10,18 +11,18 @@ struct ServiceTime: Sendable {
   private var mean: Duration?
   private var deviation = Duration.zero
   private var running = 0
-  /// The sum of the starting points of those that run.
+  /// The sum of the starting times of the running pieces.
   private var starts = Duration.zero
   private var lastEnd: MonotonicTime?
 
-  /// One begins.
+  /// Records that a piece of work begins.
   mutating func begin(at now: MonotonicTime) {
     if isForgotten(at: now) { (mean, deviation) = (nil, .zero) }
     running += 1
     starts += now - Self.origin
   }
 
-  /// One that began at `start` has ended.
+  /// Records that a piece of work has ended.
   mutating func end<ID>(
     startedAt start: MonotonicTime, at now: MonotonicTime, _ ending: AdmissionQueue<ID>.Ending
   ) {
@@ -55,7 +56,7 @@ struct ServiceTime: Sendable {
     return estimate + max(deviation * 4, estimate / 4)
   }
 
-  /// Whether nothing is known that is recent.
+  /// Whether nothing runs, and the last run is too old for an estimate.
   func isForgotten(at now: MonotonicTime) -> Bool {
     running == 0 && (lastEnd.map { now - $0 > Self.memory } ?? true)
   }

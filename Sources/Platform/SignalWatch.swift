@@ -4,10 +4,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Takes SIGTERM and SIGINT, and SIGHUP where that is asked for, from the moment it is made.
+/// Receives SIGTERM and SIGINT, and SIGHUP if requested, from the moment it is made.
 ///
-/// `@unchecked Sendable`: the sources are made in `init`, used on their queue alone and never touched again; everything
-/// else is locked or immutable.
+/// `@unchecked Sendable`: the sources are made in `init`, used on their queue alone and never touched again;
+/// everything else is locked or immutable.
 public final class SignalWatch: @unchecked Sendable {
   private struct State {
     var isEnding = false
@@ -26,16 +26,16 @@ public final class SignalWatch: @unchecked Sendable {
   private let queue = DispatchQueue(label: "callgate.signals")
   private var sources: [any DispatchSourceSignal] = []
 
-  /// Begins to take the signals. To be made before other threads are.
+  /// Begins to receive the signals. Make the watch before other threads start.
   /// - Parameters:
-  ///   - hangUp: Whether SIGHUP is taken too, for `onHangUp`; otherwise it ends the process.
-  ///   - hangUpEnds: Whether SIGHUP is taken too, as SIGTERM is.
+  ///   - hangUp: Whether SIGHUP is received too, for `onHangUp`; otherwise it ends the process.
+  ///   - hangUpEnds: Whether SIGHUP is received too, and treated like SIGTERM.
   public init(takingHangUp hangUp: Bool = false, endingOnHangUp hangUpEnds: Bool = false) {
     state = Mutex(State(hangUpEnds: hangUpEnds))
     let registered = DispatchSemaphore(value: 0)
     for number in hangUp || hangUpEnds ? [SIGTERM, SIGINT, SIGHUP] : [SIGTERM, SIGINT] {
-      // First ignored, or the default action would still end the process; and before the source is made, because
-      // ignoring afterwards would silence it.
+      // The signal is ignored first, or its default action would still end the process. This comes before the
+      // source is made, because ignoring the signal later would silence the source.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { [unowned self] in self.received(number) }
@@ -43,7 +43,7 @@ public final class SignalWatch: @unchecked Sendable {
       source.resume()
       sources.append(source)
     }
-    // Until then they are ignored, and one that came would be lost.
+    // Until the sources are registered, signals are ignored, and one that arrives would be lost.
     for _ in sources { registered.wait() }
   }
 
@@ -56,7 +56,7 @@ public final class SignalWatch: @unchecked Sendable {
     if hasCome { action() }
   }
 
-  /// From now on `waitForEnd` returns, and nothing else happens.
+  /// Notes that the process has work to finish: the first signal then only makes `waitForEnd` return.
   /// - Returns: false if the signal has come before.
   public func finishesWork() -> Bool {
     state.withLock { state in
@@ -83,7 +83,7 @@ public final class SignalWatch: @unchecked Sendable {
     if isLate { action() }
   }
 
-  /// From now on SIGHUP changes nothing.
+  /// Stops treating SIGHUP like SIGTERM.
   public func ignoreHangUp() {
     state.withLock { $0.hangUpEnds = false }
   }

@@ -4,7 +4,6 @@ import Glibc
 
 /// An address and a port: where a socket listens, or who is at its other end.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-  /// The address.
   public let address: IPAddress
   /// The port; 0 lets the system choose when listening.
   public let port: UInt16

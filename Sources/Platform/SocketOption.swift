@@ -5,21 +5,21 @@ import Glibc
 
 /// Socket options with a number for a value (setsockopt(2), getsockopt(2)).
 enum SocketOption {
-  /// What every connection of a server gets. Set on the listening socket: Linux makes a connection's socket by copying the
-  /// listener's, so that no option costs a call per connection.
+  /// Sets the options of every connection of a server, on the listening socket: Linux makes a connection's
+  /// socket by copying the listener's, so that no option costs a call per connection.
   ///
   /// A refused option is no reason to refuse clients.
   static func setForServer(_ number: Int32) {
-    // Answers are written whole, so there is nothing to wait for.
+    // Responses are written whole, so there is nothing to wait for.
     set(number, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-    // A peer that is gone is noticed: probes after 60 s of silence, then every 10 s, three times; and unacknowledged
+    // Detects a peer that is gone: probes after 60 s of silence, then every 10 s, three times. Unacknowledged
     // data ends the connection after 30 s.
     set(number, SOL_SOCKET, SO_KEEPALIVE, 1)
     set(number, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
     set(number, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
     set(number, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
     set(number, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 30_000)
-    // Else the kernel takes up to 4 MiB of answers for each client that does not read them.
+    // Otherwise the kernel stores up to 4 MiB of responses for each client that does not read them.
     set(number, SOL_SOCKET, SO_SNDBUF, 131_072)
   }
 

@@ -43,7 +43,7 @@ public struct StreamSocket: ~Copyable, Sendable {
     return Self.transfer(failed: "recv", errno)
   }
 
-  /// Writes as much as goes of an array, from an offset on (send(2), without SIGPIPE).
+  /// Writes as much of an array as the socket accepts, from an offset on (send(2), without SIGPIPE).
   public borrowing func send(_ bytes: [UInt8], from offset: Int = 0) -> Transfer {
     precondition(offset <= bytes.count, "an offset within the bytes")
     let number = descriptor.number
@@ -54,7 +54,7 @@ public struct StreamSocket: ~Copyable, Sendable {
     return Self.transfer(failed: "send", errno)
   }
 
-  /// Says that nothing more will be written: sends FIN and goes on reading (shutdown(2)).
+  /// Sends FIN, because nothing more will be written. Reading is still possible (shutdown(2)).
   public borrowing func finishWriting() { _ = shutdown(descriptor.number, Int32(SHUT_WR)) }
 
   /// Makes closing reset the connection instead of finishing it (SO_LINGER of 0).

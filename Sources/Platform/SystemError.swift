@@ -4,9 +4,9 @@ import Glibc
 
 /// A system call that failed: which one and why, kept for operators.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The call, `bind` for instance; with code 0, what is wrong without one.
+  /// The call, such as `bind`. With code 0, what is wrong if no call failed.
   public let operation: String
-  /// Its `errno`.
+  /// The call's `errno`.
   public let code: Int32
 
   /// Makes an error from a call's name and the `errno` read right after it.

@@ -4,7 +4,7 @@ import Glibc
 
 /// Files of the system, such as proc(5)'s tables and time zones.
 public enum SystemFile {
-  /// The bytes of a file, and of a longer one the first.
+  /// The bytes of a file. Of a longer file, only the first are read.
   ///
   /// - Parameter limit: How many bytes are read at most.
   public static func bytes(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
@@ -15,7 +15,8 @@ public enum SystemFile {
     return try bytes(of: descriptor, limit: limit)
   }
 
-  /// The bytes of an open file or pipe until its end, and of a longer one the first.
+  /// The bytes of an open file or pipe until its end. If there are more than the limit, only the first are
+  /// read.
   public static func bytes(of descriptor: Int32, limit: Int) throws(SystemError) -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 16 * 1024)
@@ -39,8 +40,9 @@ extension SystemError {
 extension SystemFile {
   /// Reads a file line by line, each with its line feed and its number from 1.
   ///
-  /// - Parameter longest: How many bytes of a line are handed on; a longer one arrives in parts of that many bytes.
-  ///     Of the zeros that a power cut leaves at its end one is handed on then.
+  /// - Parameter longest: The length from which an unfinished line is passed on, in bytes. A longer line
+  ///   arrives in parts of at least that length. Of the zeros that a power cut leaves at the end of such a
+  ///   part, one is passed on.
   public static func readLines(
     of path: String, longest: Int, _ body: (_ line: [UInt8], _ number: Int) -> Void
   ) throws(SystemError) {

@@ -3,7 +3,7 @@
 import Glibc
 import Synchronization
 
-/// A terminal as input: standard input, but in tests.
+/// Input from a terminal: standard input, except in tests.
 public final class TerminalInput: Sendable {
   private struct State {
     /// The terminal's settings before input was hidden.
@@ -12,7 +12,7 @@ public final class TerminalInput: Sendable {
     var rest: [UInt8] = []
   }
 
-  /// The longest line taken, in bytes; a terminal itself gives no more than 4096 at a time.
+  /// The longest line that is accepted, in bytes; a terminal itself gives no more than 4096 at a time.
   private static let maximumLine = 65_536
 
   private let descriptor: Int32

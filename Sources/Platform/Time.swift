@@ -1,6 +1,7 @@
 /// A point on a clock that only goes forward, in nanoseconds since an arbitrary start (CLOCK_BOOTTIME).
 ///
-/// Points are compared on this clock alone, so a step of the wall clock ends no deadline. `Expiry` also counts the wall clock.
+/// Points are compared on this clock alone, so a change of the wall clock does not end a deadline. `Expiry`
+/// also counts the wall clock.
 public struct MonotonicTime: Hashable, Comparable, Sendable {
   /// Nanoseconds since the clock's start.
   public var nanoseconds: Int64
@@ -28,13 +29,13 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
     .nanoseconds(a.nanoseconds.subtractingClamped(b.nanoseconds))
   }
 
-  /// The age of something that began at a point: by this clock or by the wall clock, whichever says more.
+  /// The age of something that began at a point: by this clock or by the wall clock, whichever shows more.
   @inlinable public func age(since start: Self) -> Duration {
     .nanoseconds(
       max(nanoseconds.subtractingClamped(start.nanoseconds), onWall.subtractingClamped(start.onWall)))
   }
 
-  /// The same point on the wall clock, as a point of this clock in a process whose wall clock was never set.
+  /// The same point by the wall clock, on the scale of this clock.
   @inlinable var onWall: Int64 { nanoseconds.addingClamped(wallLead) }
 }
 
@@ -57,12 +58,13 @@ extension FixedWidthInteger {
   }
 }
 
-/// The end of something that is good for a time, such as a token, a key set or a pause.
+/// The end of something that is valid for a time, such as a token, a key set or a pause.
 ///
-/// It comes as soon as one of two clocks says so:
+/// The end has come as soon as one of two clocks shows it:
 ///
 /// 1. The clock of `MonotonicTime`, so that nothing lives longer if the wall clock is set back.
-/// 2. The wall clock. If a virtual machine resumes from a snapshot, the first clock stood still meanwhile and the wall clock did not.
+/// 2. The wall clock. If a virtual machine resumes from a snapshot, the first clock stood still meanwhile and
+///    the wall clock did not.
 public struct Expiry: Equatable, Sendable {
   @usableFromInline var end: MonotonicTime
 
@@ -92,7 +94,7 @@ public struct Expiry: Equatable, Sendable {
   /// The end a span earlier.
   @inlinable public static func - (end: Self, span: Duration) -> Self { Self(end.end - span) }
 
-  /// The same end, or another one that comes later at a time.
+  /// The later of this end and another one, as seen at a time.
   public func extended(to other: Self, at now: MonotonicTime) -> Self {
     self - now < other - now ? other : self
   }
@@ -121,7 +123,7 @@ public struct UnixTime: Hashable, Comparable, Sendable {
   @inlinable public static func < (a: Self, b: Self) -> Bool {
     (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
   }
-  /// The span from one point to a later one; negative where it is earlier.
+  /// The span from one point to a later one; negative if it is earlier.
   @inlinable public static func - (later: Self, earlier: Self) -> Duration {
     .seconds(later.seconds.subtractingClamped(earlier.seconds))
       + .nanoseconds(Int64(later.nanoseconds).subtractingClamped(Int64(earlier.nanoseconds)))
@@ -132,18 +134,18 @@ public struct UnixTime: Hashable, Comparable, Sendable {
   }
 }
 
-/// Where time comes from. Passed in wherever time matters, so that tests step it by hand.
+/// A source of time. It is passed in wherever time matters, so that tests step it by hand.
 public protocol TimeSource: Sendable {
-  /// Now, for ages and deadlines, with the lead of the wall clock.
+  /// The current time for ages and deadlines, with the lead of the wall clock.
   var now: MonotonicTime { get }
-  /// Now, for dates that others read.
+  /// The current time on the wall clock, for dates that others read.
   var unixTime: UnixTime { get }
   /// Returns at or after a point; throws `CancellationError` when the task is cancelled first.
   func sleep(until: MonotonicTime) async throws
 }
 
 extension TimeSource {
-  /// Sleeps until a point. Whether that came: false when the task was cancelled first.
+  /// Sleeps until a point. Returns false if the task was cancelled first.
   public func hasSlept(until point: MonotonicTime) async -> Bool {
     do {
       try await sleep(until: point)
@@ -155,7 +157,8 @@ extension TimeSource {
 }
 
 extension Duration {
-  /// Whole seconds, at least one, such that waiting them is waiting long enough.
+  /// The span in whole seconds, rounded up and at least 1, so that a wait of that many seconds is long
+  /// enough.
   public var wholeSecondsRoundedUp: Int {
     let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
     return max(1, Int(clamping: rest > 0 ? whole + 1 : whole))

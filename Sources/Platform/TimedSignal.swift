@@ -2,10 +2,12 @@
 
 import Glibc
 
-/// A signal for one thread, which waits for it a limited time. A signal that nobody waits for ends the next wait.
+/// A signal for one thread, which waits for it for a limited time. A signal that comes while no thread waits
+/// ends the next wait.
 ///
-/// A wait of `DispatchSemaphore` with a timeout ends by the wall clock: if that clock is set back, the thread waits as much longer.
-/// `pthread_cond_init` with CLOCK_MONOTONIC makes this one, `deinit` destroys it. Any thread may signal.
+/// A wait of `DispatchSemaphore` with a timeout ends by the wall clock: if that clock is set back, the thread
+/// waits longer by as much. This signal uses a condition variable on CLOCK_MONOTONIC, made by
+/// `pthread_cond_init` and destroyed in `deinit`. Any thread may signal.
 public final class TimedSignal: @unchecked Sendable {
   // Unchecked: `isGiven` is only touched under `lock`, and both handles are for all threads.
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -29,7 +31,7 @@ public final class TimedSignal: @unchecked Sendable {
     lock.deallocate()
   }
 
-  /// Ends the present or the next wait.
+  /// Ends the current or the next wait.
   public func signal() {
     pthread_mutex_lock(lock)
     isGiven = true
@@ -37,7 +39,7 @@ public final class TimedSignal: @unchecked Sendable {
     pthread_mutex_unlock(lock)
   }
 
-  /// Waits for the signal. Returns false where none came in this time.
+  /// Waits for the signal. Returns false if none came in this time.
   public func wait(for span: Duration) -> Bool {
     var end = timespec()
     clock_gettime(CLOCK_MONOTONIC, &end)

@@ -2,7 +2,8 @@
 
 import Synchronization
 
-/// Tasks that wait for one event, each until the event or until it is cancelled. `Task.value` waits on after a cancellation.
+/// Tasks that wait for one event, each until the event or until it is cancelled. (A task that waits for
+/// `Task.value` continues to wait after its cancellation.)
 public final class Waiters: Sendable {
   private struct State {
     var lastID: UInt64 = 0
@@ -14,11 +15,12 @@ public final class Waiters: Sendable {
   /// No task waits.
   public init() {}
 
-  /// How many wait.
+  /// How many tasks wait.
   public var count: Int { state.withLock { $0.waiting.count } }
 
   /// Returns after the next `wakeAll`, or as soon as the task is cancelled.
-  /// - Parameter isOver: Whether the event has taken place already. Asked under a lock, so it must not call this object.
+  /// - Parameter isOver: Whether the event has taken place already. Called under a lock, so it must not call
+  ///   this object.
   public func wait(unless isOver: () -> Bool) async {
     let id = state.withLock { state in
       state.lastID += 1
@@ -39,7 +41,7 @@ public final class Waiters: Sendable {
     }
   }
 
-  /// The event has happened: all waiters go on.
+  /// Wakes all waiting tasks, because the event has happened.
   public func wakeAll() {
     let all = state.withLock { state in
       defer { state.waiting = [:] }

@@ -1,4 +1,4 @@
-// Bounds what all connections together hold for clients that do not read, or that do not finish their requests.
+// Limits the memory of all connections for clients that do not read, or that do not finish their requests.
 
 import Platform
 import Synchronization

@@ -27,11 +27,11 @@ public struct ServerLimits: Sendable {
   public var idleTimeout: Duration
   /// How long a response may make no progress because the client does not read.
   public var writeTimeout: Duration
-  /// Octets that wait for clients that do not read, over all connections. Beyond that, the connection without progress for longest is
-  /// closed. Documents that all clients share do not count.
+  /// Octets that wait for clients that do not read, over all connections. Beyond that, the connection that
+  /// has made no progress for longest is closed. Documents that all clients share do not count.
   public var unsentOctets: Int
-  /// Octets of memory for requests that have not come whole, over all connections: heads, content, pipelined requests, and what TLS
-  /// holds of a record. Beyond that, the connection that received its last octet longest ago is closed.
+  /// Octets of memory for unfinished requests, over all connections: heads, content, pipelined requests, and
+  /// partial records of TLS. Beyond that, the connection that received its last octet longest ago is closed.
   public var unfinishedOctets: Int
   /// How long a connection is read after its last response. Unread octets would make the kernel reset the
   /// connection, and the reset could destroy the response (RFC 9112 §9.6).

@@ -38,7 +38,7 @@ public struct AnswerReport: Sendable {
 
 /// The kind of memory that connections together held too much of.
 public enum MemoryReason: String, CaseIterable, Sendable {
-  /// Requests that have not come whole.
+  /// Requests that have not arrived completely.
   case unfinished
   /// Responses that clients do not read.
   case unread

@@ -1,7 +1,7 @@
 // sources: Texts JSON JOSE Trust
 // about: Trust/CBOR.swift Trust/AppAttest.swift Trust/Numbers/NumberProof.swift JOSE/Certificates/X509Certificate.swift
 // without: number
-// CBOR, attestation objects, certificates and proofs of numbers against any octets.
+// Feeds arbitrary octets to the readers of CBOR, attestation objects, certificates and proofs of numbers.
 
 /// The input's first octet chooses the reader.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -15,12 +15,12 @@ public func fuzzAttestation(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt
     }
   case 1: verify(octets)
   case 2:
-    // The authenticator data alone, below a chain that is read.
     guard let leaf = X509Certificate(der: octets) else { return 0 }
     _ = (leaf.p256Point, leaf.isAuthority, leaf.extensionValue("1.2.840.113635.100.8.2"))
     _ = try? leaf.verify(by: leaf, under: AppAttestPolicy.appleRoot, at: 1_800_000_000)
   case 4: verifyProof(octets)
   default:
+    // The authenticator data alone, beside a chain that can be read.
     let root = AppAttestPolicy.appleRoot.der
     verify(
       CBOR.map([
@@ -41,7 +41,7 @@ private func verify(_ object: [UInt8]) {
   let keyID = Base64.decode("zgSY9YSD+7TaDXssY6WlOPVS1K3Lmk+pFhlcSWE+ZV0=") ?? []
   let clientDataHash = Array("example_server_challenge".utf8)
   let appID = "1234567890.com.example.myapp"
-  // Those of the sample in the corpus, which passes by the first and fails by one check each with the others.
+  // The sample in the corpus passes with the first terms. Each of the others makes it fail one check.
   let terms: [(appID: String, least: String?, AppAttestPolicy.Environment, categories: [UInt32], keyID: [UInt8])] = [
     (appID, "0.9.9.0", .production, [1, 2, 3, 4], keyID), (appID, "99999", .production, [1, 2, 3, 4], keyID),
     (appID, "1.a", .development, [4], keyID), (appID, nil, .production, [], keyID),
@@ -61,7 +61,7 @@ private func verifyProof(_ octets: [UInt8]) {
   let project = AppCheckProject(number: "123456789012", id: "sample")
   let number = "+15550100"
   let now = 1_776_800_000.0
-  // The proof of the corpus passes by the first and fails by one check each with the others.
+  // The proof in the corpus passes with the first values. Each of the others makes it fail one check.
   for (project, number, now) in [
     (project, number, now), (AppCheckProject(number: "1", id: "sample"), number, now), (project, "+15550199", now),
     (project, number, now + 3600), (project, number, now - 61),

@@ -1,6 +1,7 @@
 // sources: Texts HTTP
 // about: HTTP/Form.swift HTTP/HTTPDate+Parsing.swift HTTP/RetryAfter.swift HTTP/TraceContext.swift HTTP/FieldValue.swift
-// Forms, dates, Retry-After, traceparent and lists of values against any octets: nothing traps, and what is written is read again.
+// Feeds arbitrary octets to the readers of forms, dates, Retry-After, traceparent and lists: nothing traps, and what is written can
+// be read.
 
 /// The input's first octet chooses the reader.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -22,7 +23,7 @@ public func fuzzHTTPText(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
         HTTPDate.unixSeconds(HTTPDate.string(unixSeconds: seconds)) == seconds, "a date reads as another")
     }
   case 2:
-    // The reply's own date comes after a line feed.
+    // In the input, the reply's own `Date` follows after a line feed.
     var fields = Fields()
     let lines = text.split(separator: "\n", maxSplits: 1)
     for (name, value) in zip(["Retry-After", "Date"], lines) { fields.append(name, String(value)) }

@@ -1,6 +1,6 @@
 // sources: Texts JSON
 // about: JSON/JSONParser.swift JSON/JSONParser+String.swift JSON/UTF8Sequence.swift JSON/JSONNumber.swift
-// The JSON parser against any octets: it does not trap, and a value that is written is read as the same value.
+// Feeds arbitrary octets to the JSON parser: it does not trap, and a value that is written reads as the same value.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzJSON(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {

@@ -1,7 +1,7 @@
 // sources: Texts JSON JOSE
 // about: JOSE/JWS.swift JOSE/JWKSet.swift JOSE/JWTClaims.swift JOSE/Keys/DER.swift JOSE/Keys/DERShape.swift JOSE/Keys/ECDSASignature.swift JOSE/Keys/JWK.swift JOSE/Keys/KeyForm.swift JOSE/Keys/KeyText.swift JOSE/Keys/SubjectPublicKeyInfo.swift JOSE/Text
 // without: sign signingInput token finished
-// Tokens, key sets, keys as PEM, DER and JWK, signatures, Base64 and hex against any octets.
+// Feeds arbitrary octets to the readers of tokens, key sets, keys as PEM, DER and JWK, signatures, Base64 and hex.
 
 /// The input's first octet chooses the reader.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -29,7 +29,7 @@ public func fuzzKeys(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
           precondition(found.map { $0.count <= 2 } == true, "a token has many keys")
         }
         if case .public(let key) = key.material {
-          // OpenSSL's check of an RSA modulus is by chance: the second one may refuse it.
+          // OpenSSL tests an RSA modulus with random numbers, so the second check may refuse it.
           guard let again = try? PublicKey(jwk: .object(key.jwk())) else { continue }
           precondition(again.thumbprint == key.thumbprint, "a key reads as another")
         }
@@ -60,7 +60,7 @@ public func fuzzKeys(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 
 private let now = 1_790_000_000.0
 
-/// A public key and a secret, which sign nothing here.
+/// A public key and a secret that have signed no input.
 private let someKeys: [JWK] = {
   let text = [
     #"{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","#

@@ -1,7 +1,8 @@
 // sources: Texts JSON JOSE HTTP Platform Documents Gate Tokens Talkdesk ChatDesk Notices Callers/Credentials/ClientAddress.swift Callers/Credentials/UntrustedProxy.swift Outcomes/Report/ReportEntries.swift
 // about: Talkdesk/Exchange/TokenReply.swift Talkdesk/Exchange/UpstreamText.swift Talkdesk/Callbacks/CallbackRejection.swift Talkdesk/Callbacks/CallbackOutcome.swift Talkdesk/Signer/VaultAnswer.swift ChatDesk/Sendbird/DeskAPI.swift Notices/FCM/FCMAnswer.swift Notices/APNs/APNsAnswer.swift Notices/FCM/ServiceAccount.swift Gate/Kinds/RemoteAnswer.swift Callers/Credentials/ClientAddress.swift Platform/IPAddress.swift HTTP/EventStream.swift Talkdesk/Live/LiveMessage.swift Outcomes/Report/ReportEntries.swift
 // without: create in6
-// The replies of Talkdesk, Vault, Sendbird, FCM, APNs and policies, a service account's file, streams of events, reports of calls, and X-Forwarded-For, against any octets.
+// Feeds arbitrary octets to the readers of replies from Talkdesk, Vault, Sendbird, FCM, APNs and policies, and of service account
+// files, event streams, call reports and X-Forwarded-For.
 
 /// The input's first octet chooses the reader, the second one the status.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -35,7 +36,7 @@ public func fuzzReplies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   case 4: _ = APNsAnswer.reaction(reply, now: now)
   case 5: _ = try? ServiceAccount(parsing: octets)
   case 6:
-    // In two pieces, and octet by octet: the same events.
+    // Two pieces and single octets must give the same events.
     let cut = unsafe Int(start[1]) % (octets.count + 1)
     var (pieces, single) = (EventStreamReader(), EventStreamReader())
     let events = try? pieces.take(Array(octets[..<cut])) + pieces.take(Array(octets[cut...]))

@@ -1,10 +1,10 @@
 // sources: Texts HTTP
 // about: HTTP/HeadParser.swift HTTP/HeadParser+RequestLine.swift HTTP/ChunkedDecoder.swift HTTP/RequestParser.swift HTTP/RequestTarget.swift HTTP/Authority.swift
-// The request parser against any octets, cut anywhere: it must not trap, and cutting must not change what it makes of them.
+// Feeds arbitrary octets to the request parser, cut anywhere: it must not trap, and the cuts must not change the result.
 //
 // script/fuzz compiles this together with the module's own sources into one module, with libFuzzer and AddressSanitizer.
 
-/// The input's first octet says how the rest is cut: 0 octet by octet, else after so many octets again and again.
+/// The input's first octet is the length of the segments into which the rest is cut; 0 means 1.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRequestParser(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 1 else { return 0 }
@@ -18,7 +18,7 @@ public func fuzzRequestParser(_ start: UnsafePointer<UInt8>, _ count: Int) -> CI
   return 0
 }
 
-/// Everything that can be seen of what the parser made of a stream.
+/// Everything that the parser's caller can see of a stream.
 private func outcome(_ stream: [UInt8], step: Int, limits: MessageLimits) -> [UInt8] {
   var parser = RequestParser(limits: limits)
   var request = Request()
@@ -44,9 +44,9 @@ private func outcome(_ stream: [UInt8], step: Int, limits: MessageLimits) -> [UI
   return seen
 }
 
-/// Checks what holds for every request, and asks everything a handler may ask.
+/// Checks what must be true of every request, and records everything that a handler can read.
 private func look(at request: Request, _ limits: MessageLimits, _ seen: inout [UInt8]) {
-  // One octet more than the limit where an absolute target without a path was given a slash.
+  // The head may exceed the limit by one octet, the slash that is appended for an absolute target without a path.
   precondition(request.head.count <= limits.headerBytes + 1 && request.content.count <= limits.contentBytes)
   precondition(request.fieldLines.count <= limits.fieldLines && !request.path.isEmpty)
   seen += "\(request.method)\(request.version)\(request.closesConnection)".utf8

@@ -1,6 +1,6 @@
 // sources: Texts JSON Documents Configuration/YAMLNode.swift Configuration/YAMLParser.swift Configuration/YAMLReader.swift Configuration/ProblemList.swift
 // about: Configuration/YAMLNode.swift Configuration/YAMLParser.swift Configuration/YAMLReader.swift
-// The reader of configurations against any octets: a document, or problems, and never both missing.
+// Feeds arbitrary octets to the reader of configuration files: it does not trap.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzYAML(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
@@ -10,7 +10,7 @@ public func fuzzYAML(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// In place of the one beside the settings, which would bring all of them here.
+/// Stands in for the type in Configuration, whose file would need all settings here.
 package struct ConfigurationNotice: Hashable, Sendable {
   let place: DocumentPlace
   let message: String

@@ -42,9 +42,9 @@ from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
 NAMES = ("throughput", "credentials", "startup", "idle", "growth", "rows", "tls", "herd", "callbacks", "rates", "outcomes", "desks", "installations", "signing", "callers", "notices", "lateness", "viewers", "gate", "micro")
-# What nginx can be measured for in place of the server.
+# The measurements that nginx can undergo in place of the server.
 CONTROLLED = ("throughput", "startup", "idle", "growth")
-# More than both servers' lines of the longest run ever take.
+# In bytes: more than both servers' log lines of the longest run.
 LINES_LIMIT = 2 << 30
 NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "rows", "tls", "herd", "callbacks", "rates", "outcomes", "desks", "installations", "lateness", "viewers"}
 
@@ -74,7 +74,7 @@ QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 2, 2, 5000, 100_000, 100_000, 3
 
 
 class Parser(argparse.ArgumentParser):
-    """Ends with sysexits' EX_USAGE, as the product's own commands do."""
+    """Exits with EX_USAGE of sysexits, as Callgate's own commands do."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -101,7 +101,7 @@ def arguments() -> argparse.Namespace:
 
 
 def program(path: str) -> Path:
-    """A path that holds wherever the program is started from."""
+    """An absolute path, so that the program may start in any folder."""
     resolved = Path(path).resolve()
     if not resolved.is_file():
         raise argparse.ArgumentTypeError(f"{path} is not there")
@@ -147,7 +147,7 @@ def measurements(
 
 
 def run(chosen: argparse.Namespace, scratch: Path) -> tuple[list[Row], list[str]]:
-    """Every chosen measurement: the rows that could be taken and the reasons for those that could not."""
+    """Runs every chosen measurement. Returns the rows, and the reasons for measurements without a row."""
     made: list[Stand] = []
 
     def stand() -> Stand:
@@ -170,8 +170,8 @@ def run(chosen: argparse.Namespace, scratch: Path) -> tuple[list[Row], list[str]
 
 
 def scratch_parent() -> str | None:
-    """Memory rather than a disk for the servers' lines, where there is room: a disk that stalls for a second would be
-    measured in their place. TMPDIR overrides it."""
+    """The parent of the scratch folder: in memory if there is room for the servers' log lines, because a disk that stalls for
+    a second would spoil the figures. TMPDIR overrides it."""
     memory_folder = Path("/dev/shm")
     if "TMPDIR" in os.environ or not os.access(memory_folder, os.W_OK):
         return None

@@ -32,17 +32,17 @@ from harness.errors import Unmeasured  # noqa: E402
 CONNECTIONS = 64
 FEW, MANY = 8, 40
 RULES = 10
-# What a check lets pass beside the limits: libraries and processors differ by that much.
+# A figure may exceed its limit by this factor, because libraries and processors differ by that much.
 TOLERANCE = 1.06
-# How often a check counts what is beyond its limit.
+# How often a check counts a figure that is beyond its limit.
 TRIES = 5
-# Under callgrind a server starts in seconds, on a busy machine in more.
+# In seconds. Under callgrind a server takes long to start, above all on a busy machine.
 servers.START_LIMIT = 120.0
 LIMITS = Path(__file__).resolve().parent / "instructions.json"
-# A tool call of an AI agent may take so much more than the same request over HTTP.
+# A tool call of an AI agent may take this many times the instructions of the same request over HTTP.
 AGENT_SHARE = 1.25
 OVER_HTTP, BY_AGENT = "a callback with key and reason, in memory", "the same by an AI agent"
-# A rule about a number that its caller has proven may take so much more than a rate rule alone.
+# A rule about a number that its caller has proven may take this many instructions more than a rate rule alone.
 OF_REMEMBERED = 10_000
 RATED, REMEMBERED = "a callback of a user, one rate rule, SQLite, one at a time", "the same to a number that is remembered"
 
@@ -78,7 +78,7 @@ class CountedCaller(Counting, callbacks.Caller):
 
 
 class CountedAgents(CountedCaller):
-    """The same with tools for AI agents."""
+    """The same server with tools for AI agents."""
 
     def settings_text(self) -> str:
         return super().settings_text() + "mcp: { callers: [anonymous] }\n"
@@ -88,7 +88,7 @@ class CountedUsers(CountedCaller):
     """The server for users with a JWT, with a rule that counts, and without safety limits: all calls are to one number."""
 
     rules = [{"name": "many", "kind": "rate", "key": "global", "limit": 100_000, "per": "1m"}]
-    # Where the keys of proofs are.
+    # The URL of the keys that verify proofs.
     keys = ""
 
     def settings_text(self) -> str:
@@ -110,7 +110,7 @@ class CountedUsers(CountedCaller):
 
 
 class CountedOwners(CountedUsers):
-    """The same where only proven numbers are called."""
+    """The same server, which calls only proven numbers."""
 
     rules = [*CountedUsers.rules, {"name": "own-number", "kind": "own_number"}]
 
@@ -136,9 +136,9 @@ class CountedNginx(Counting, nginx.Nginx):
 
 
 def run(server: Counting, requests: Iterator[bytes], rounds: int, at_once: int = CONNECTIONS) -> int:
-    """Instructions of a server that answers one request of each connection a round, `at_once` of them at a time."""
+    """Instructions of a server that answers one request of each connection in each round, `at_once` of them at a time."""
     with server, contextlib.ExitStack() as stack:
-        # One at a time share a connection: others would be idle for so long that the server closes them.
+        # Requests one at a time share a connection: other connections would be idle for so long that the server closes them.
         count = 1 if at_once == 1 else CONNECTIONS
         connections = [stack.enter_context(client.connect(server.port, timeout=60)) for _ in range(count)] * (CONNECTIONS // count)
         for first in [*range(0, CONNECTIONS, at_once)] * rounds:
@@ -205,7 +205,7 @@ def counted_agents(binary: Path, make: Callable[[int], bytes], rounds: int, pare
 
 
 def counted_users(binary: Path, kind: type[CountedUsers], rounds: int, parent: Path) -> int:
-    """Callbacks of one user to one number, which the first proves, one after the other: how many share a transaction does not count."""
+    """Callbacks of one user to one number, which the first one proves. They run one after the other, so that none share a transaction."""
     scratch = Path(tempfile.mkdtemp(dir=parent))
     state = str(scratch / "state.sqlite3")
     with callbacks.Emulator(scratch, binary) as emulator, callbacks.QuickUpstream(scratch) as upstream:
@@ -227,11 +227,11 @@ def of_user(emulator: int) -> Iterator[bytes]:
 
 
 def counted_installation(binary: Path, rounds: int, parent: Path) -> int:
-    """Requests for the cached token by one installation, whose credential is right."""
+    """Requests for the cached token by one installation with a valid credential."""
     scratch = Path(tempfile.mkdtemp(dir=parent))
     state = scratch / "state.sqlite3"
     with callbacks.Emulator(scratch, binary) as emulator:
-        # It makes the tables.
+        # The first start creates the tables.
         with installations.Kept(scratch, binary, emulator.variables, state):
             pass
         [credential] = installations.fill(state, 1)
@@ -291,7 +291,7 @@ def figures_of(counts: dict[str, Callable[[int], int]], between: dict[str, tuple
 
 
 def beyond_limit(figures: dict[str, float], limits: dict[str, int]) -> list[str]:
-    """What takes more instructions than its limit and the tolerance."""
+    """The names of the figures that exceed their limit and the tolerance."""
     return [name for name, limit in limits.items() if figures[name] > limit * TOLERANCE]
 
 

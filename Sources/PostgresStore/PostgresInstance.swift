@@ -1,4 +1,5 @@
-// The state that all connections of one open store share: its heartbeat, and transactions with an unknown outcome.
+// The state that all connections of one open store share: its heartbeat, and transactions with an unknown
+// outcome.
 
 import Platform
 import Store

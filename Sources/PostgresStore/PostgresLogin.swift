@@ -3,7 +3,8 @@
 package import DatabaseURL
 import Synchronization
 
-/// The address of a store's database. Its servers and its name never change; user, password and everything else may.
+/// The address of a store's database. Its servers and its name never change; user, password and everything
+/// else may.
 package final class PostgresLogin: Sendable {
   private let state: Mutex<PostgresAddress>
   private let read: @Sendable () -> PostgresAddress?
@@ -22,8 +23,8 @@ package final class PostgresLogin: Sendable {
     state.withLock { if $0.database == address.database { $0 = address } }
   }
 
-  /// Reads the address again after the database refused a login. Call it once for each refused connection, so that the pauses
-  /// between connections bound the reading, too.
+  /// Reads the address again after the database refused a login. Call it once for each refused connection, so
+  /// that the pauses between connections bound the reading, too.
   /// - Returns: Whether there is another address to try.
   func refresh(after refused: PostgresAddress) -> Bool {
     if address.text == refused.text, let found = read() { use(found) }

@@ -1,8 +1,9 @@
 // Marks each transaction, so that its outcome can be found when the server did not answer the COMMIT.
 
-/// The row that each transaction writes first, in `callgate_commit`, under its connection's number. The transaction locks that row
-/// until its end. So a session that reads the row waits for a running transaction, and then knows whether it was committed. Unlike
-/// the server's own transaction ids, the row survives a change to another server.
+/// The row that each transaction writes first, in `callgate_commit`, under its connection's number. The
+/// transaction locks that row until its end. So a session that reads the row waits for a running transaction,
+/// and then knows whether it was committed. Unlike the server's own transaction ids, the row survives a
+/// change to another server.
 struct PostgresMark: Hashable, Sendable {
   /// A random number for each connection, so that a new connection never waits for the row of another.
   let connection: Int64

@@ -4,8 +4,8 @@ import Store
 
 /// A row of a result, its columns as text.
 ///
-/// A column that cannot be read is an error and never nil: the caller would take the value for absent, and might write the row back
-/// without it.
+/// A column that cannot be read is an error and never nil: the caller would take the value for absent, and
+/// might write the row back without it.
 struct PostgresRow: Equatable {
   private let columns: ArraySlice<String?>
 

@@ -15,8 +15,9 @@ extension PostgresSession {
       book = CallbackBook()
       let key = made.key.map { PostgresCommand(CallbackStatements.key, [.id($0)]) }
       let place = made.place.map { PostgresCommand(CallbackStatements.place, [.id($0)]) }
-      // Each command sees the rows that are committed when it runs. So read the dedupe entry before and after the key. If the entry
-      // did not change, it was the same when the key was read: if the key is free, the entry belongs to another request.
+      // Each command sees the rows that are committed when it runs. So read the dedupe entry before and after
+      // the key. If the entry did not change, it was the same when the key was read: if the key is free, the
+      // entry belongs to another request.
       let commands = [place, key, key == nil ? nil : place].compactMap(\.self)
       guard !commands.isEmpty else { return }
       let former = made.former.map { self.former(of: [$0]) }
@@ -60,9 +61,9 @@ extension PostgresSession {
   /// are locked among the dedupe entries, by rows made for that. So bookings of one slot, or of one number,
   /// run one after the other, and each counts those before it.
   ///
-  /// The session looks up the key and dedupe entry of a record first. A record's key never changes. Its dedupe entry changes with a
-  /// move. If a move came in between, the session releases the locks and takes them again with the new entry, because to lock that
-  /// entry last would break the order.
+  /// The session looks up the key and dedupe entry of a record first. A record's key never changes. Its
+  /// dedupe entry changes with a move. If a move came in between, the session releases the locks and takes
+  /// them again with the new entry, because to lock that entry last would break the order.
   /// - Parameter counts: Whether the transaction only counts. Then its commit does not wait for the disk. All
   ///   connections share one log, so the next commit that waits for the disk, on any connection, also writes
   ///   this one.

@@ -37,8 +37,8 @@ package final class PostgresSession: DatabaseSession {
 
   // MARK: Allowances
 
-  /// Runs all jobs in one transaction, which takes effect at most once: if its COMMIT gets no response, the session first reads from
-  /// the mark whether it was committed, and repeats it only if it was not.
+  /// Runs all jobs in one transaction, which takes effect at most once: if its COMMIT gets no response, the
+  /// session first reads from the mark whether it was committed, and repeats it only if it was not.
   package func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
     var isFoundOut = false
     let body = {
@@ -60,11 +60,12 @@ package final class PostgresSession: DatabaseSession {
     try once(body, onDoubt: { if isFoundOut { instance.doubt($0) } })
   }
 
-  /// Runs one transaction, which takes effect at most once: if its COMMIT gets no response, the session first reads from the mark
-  /// whether it was committed, and repeats it only if it was not.
+  /// Runs one transaction, which takes effect at most once: if its COMMIT gets no response, the session first
+  /// reads from the mark whether it was committed, and repeats it only if it was not.
   ///
   /// - Parameters:
-  ///   - body: Begins the transaction with its mark, and reads. Returns the writes, empty to roll back; nil if it has not begun one.
+  ///   - body: Begins the transaction with its mark, and reads. Returns the writes, empty to roll back; nil
+  ///     if it has not begun one.
   ///   - onDoubt: Gets the mark of a transaction that may or may not have been committed.
   func once(
     _ body: (PostgresConnection, PostgresMark) throws(PostgresFailure) -> [PostgresCommand]?,
@@ -256,7 +257,8 @@ package final class PostgresSession: DatabaseSession {
     return made
   }
 
-  /// Fails if a pooler gives each transaction another session of the server. Prepared statements, settings and locks get lost there.
+  /// Fails if a pooler gives each transaction another session of the server. Prepared statements, settings
+  /// and locks get lost there.
   ///
   /// Only a proxy reports another process than the server does. A pooler in session mode never gives two
   /// clients one session, and never takes a session away. One in transaction mode gives a free session to the
@@ -286,7 +288,8 @@ package final class PostgresSession: DatabaseSession {
   /// Runs statements on the connection. If the connection breaks, or has broken since its last use, runs them
   /// again on a new one. After a transient error, such as a deadlock, runs them again on the same one.
   ///
-  /// The server may have run the statements before the connection broke. So use this only for work that may run twice: reads, and
+  /// The server may have run the statements before the connection broke. So use this only for work that may
+  /// run twice: reads, and
   ///
   /// | what | twice |
   /// |---|---|
@@ -316,7 +319,8 @@ package final class PostgresSession: DatabaseSession {
           connection = nil
           // The next connection may reach another database, with another hash key.
           ids = nil
-          // After a time-out there is no time left, and a server that refused this connection refuses the next, too.
+          // After a timeout there is no time left. A server that refused this connection would refuse the
+          // next one, too.
           if connections < 2, error.operation != "wait", error.operation != PostgresFailure.connecting {
             continue
           }

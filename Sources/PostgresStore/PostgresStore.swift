@@ -6,9 +6,9 @@ package import Store
 
 /// A store in PostgreSQL, version 12 or newer.
 ///
-/// A few connections, each owned by a queue of its own; updates that wait are committed together. A transaction locks
-/// its rows before it reads them, in one order, so instances count exactly together and do not wait in circles. Limits are
-/// counted by the server's clock.
+/// A few connections, each owned by a queue of its own; updates that wait are committed together. A
+/// transaction locks its rows before it reads them, in one order, so instances count exactly together and do
+/// not wait in circles. Limits are counted by the server's clock.
 package typealias PostgresStore = QueuedStore<PostgresSession>
 
 extension QueuedStore where Session == PostgresSession {

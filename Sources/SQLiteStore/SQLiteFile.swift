@@ -24,8 +24,8 @@ enum SQLiteFile {
     return status
   }
 
-  /// Fails unless the permissions let this user write to a database, to the files that SQLite and `SQLiteInstance` put beside it,
-  /// and to their folder. Nothing is written.
+  /// Fails unless the permissions let this user write to a database, to the files that SQLite and
+  /// `SQLiteInstance` put beside it, and to their folder. Nothing is written.
   static func requireWritable(_ database: String) throws(StoreError) {
     _ = try status(database)
     let real = try real(database)

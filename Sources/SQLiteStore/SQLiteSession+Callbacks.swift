@@ -16,8 +16,9 @@ extension SQLiteSession {
       let made = statements.ids.names(of: intent)
       names = made
       book = CallbackBook()
-      // Another process may write between two reads. So read the dedupe entry before and after the key. If the entry did not change,
-      // it was the same when the key was read: if the key is free, the entry belongs to another request.
+      // Another process may write between two reads. So read the dedupe entry before and after the key. If
+      // the entry did not change, it was the same when the key was read: if the key is free, the entry
+      // belongs to another request.
       var before = CallbackBook()
       if let place = made.place { try statements.callbacks.read(place: place, into: &before) }
       if let key = made.key { try statements.callbacks.read(key: key, into: &book) }

@@ -1,7 +1,9 @@
-// How often rows are counted for gauges: less often the more there are, so that counting takes a fixed share of the store's time.
+// Sets how often rows are counted for gauges: less often the more there are, so that counting takes a fixed
+// share of the store's time.
 
 public enum RowCounts {
-  /// How many rows one statement counts. Other work waits for one statement at most: a tenth of a millisecond in SQLite.
+  /// How many rows one statement counts. Other work waits for one statement at most: a tenth of a millisecond
+  /// in SQLite.
   static let portion = 10_000
 
   /// The time between two counts: ten seconds, and ten more for each 100,000 rows.

@@ -28,8 +28,8 @@ package struct Migration: Sendable {
       ],
       postgres: [
         "CREATE TABLE callgate_meta (name text PRIMARY KEY, value text NOT NULL)",
-        // Room on each page, and an index whose column seldom changes: most updates then stay on their page and
-        // touch no index (heap-only tuples).
+        // Room on each page, and an index whose column seldom changes: most updates then stay on their page
+        // and touch no index (heap-only tuples).
         """
         CREATE TABLE callgate_allowance (
           id uuid PRIMARY KEY, mark bigint, used bigint, expires bigint NOT NULL
@@ -516,16 +516,16 @@ package struct Migration: Sendable {
     // The last step, with times in nanoseconds since the epoch:
     //
     // - where callers have logged in, as keyed digests
-    // - the key for hashes of phone numbers, the numbers that operators have blocked, verdicts on numbers, and
-    //   numbers that users have proven
+    // - the key for hashes of phone numbers, the numbers that operators have blocked, verdicts on numbers,
+    //   and numbers that users have proven
     // - until when a revocation may be repeated
     // - the consent to a callback
     // - who paused, approved or denied: NULL in rows of releases that did not save it
     // - the conversations of AI agents, as digests: NULL for other clients
     // - an index for callbacks that may have a call, but were saved without the hash of its numbers
     //   (`CallbackStatements.lastWithoutNumbers`)
-    // - indexes for what the server reads at its start and at regular times, so that these reads take no longer
-    //   with more rows
+    // - indexes for what the server reads at its start and at regular times, so that these reads take no
+    //   longer with more rows
     Migration(
       sqlite: [
         """
@@ -646,7 +646,8 @@ package struct Migration: Sendable {
     """,
   ]
 
-  /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.
+  /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all
+  /// actions.
   private static let stopNewActions = """
     INSERT INTO callgate_stop (scope, id, action, since, ends, reason)
     SELECT a.scope, a.id, new.action, a.since, a.ends, a.reason

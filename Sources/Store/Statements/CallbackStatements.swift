@@ -48,7 +48,8 @@ package enum CallbackStatements {
     UPDATE callgate_callback SET alias_number = $1, content = $2, content_key = $3 WHERE id = $4 AND content = $5
     """)
 
-  /// Replaces the hash of an appointment's number, and its content, unless that was replaced meanwhile. Safe to repeat.
+  /// Replaces the hash of an appointment's number, and its content, unless that was replaced meanwhile. Safe
+  /// to repeat.
   static func renewing(_ appointment: DueAppointment, by renewal: AliasRenewal) -> ChangeCall {
     ChangeCall(
       renewAlias, .bytes(renewal.number.bytes), .bytes(renewal.content),

@@ -96,7 +96,8 @@ package enum InstallationStatements {
       where: "id > $1 AND revoked IS \(isRevoked ? "NOT NULL" : "NULL") ORDER BY id LIMIT $2")
   }
 
-  /// A page of requests that have not expired at a time, after an id. A request that was denied is listed until it is forgotten.
+  /// A page of requests that expire after a time, after an id. For denied requests that time is 0, so they
+  /// are listed until they are deleted.
   static func page(_ state: InstallationQuery.State) -> Query<Enrolment> {
     Query(
       "list_enrolments_\(state.rawValue)",

@@ -24,8 +24,8 @@ enum NumberStatements {
   /// The name in `callgate_meta` of the last serial.
   static let serial = ColumnValue.text("blocked numbers")
 
-  /// The first statement of each transaction that changes blocked numbers. Its row lock serializes the transactions of all instances, so
-  /// serials become visible in order.
+  /// The first statement of each transaction that changes blocked numbers. Its row lock serializes the
+  /// transactions of all instances, so serials become visible in order.
   static let raiseSerial = Change(
     "raise_block_serial",
     """

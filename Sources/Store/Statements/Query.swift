@@ -65,7 +65,8 @@ package struct Change: Sendable {
     skipsLocked = true
   }
 
-  /// Deletes the oldest rows of a table with serials, without counting rows. `$1` is the number of rows to keep.
+  /// Deletes the oldest rows of a table with serials, without counting rows. `$1` is the number of rows to
+  /// keep.
   init(_ name: String, beyondNewest table: String) {
     self.init(
       name,

@@ -5,7 +5,8 @@
 public enum OperatorPage {
   /// The shared design and this page's own style: `/admin/operator.css`.
   public static let style = PageFile.design.text + PageFile.operatorsStyle.text
-  /// The page's script, `/admin/operator.js`. It writes text nodes only, so no fetched text can become markup.
+  /// The page's script, `/admin/operator.js`. It writes text nodes only, so no fetched text can become
+  /// markup.
   public static let script = PageFile.operatorsScript.text
 
   /// The page, which names its style and its script.

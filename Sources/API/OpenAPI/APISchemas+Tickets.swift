@@ -3,7 +3,8 @@
 import JSON
 
 extension APISchemas {
-  /// The schemas of requests and responses below `/tickets`. A test compares the limits with those of the server.
+  /// The schemas of requests and responses below `/tickets`. A test compares the limits with those of the
+  /// server.
   static let tickets: [(name: String, schema: JSONValue)] = [
     (
       "DeskKey",

@@ -60,8 +60,8 @@ package enum InstallationStatements {
   // MARK: Requests
 
   static let enrolment = Query<Enrolment>("enrolment", where: "id = $1")
-  /// The open request with a user code. `state || ''` keeps SQLite from using the index of states, by which
-  /// it would read all requests that wait.
+  /// The request with a user code that was neither delivered nor ended, and has not expired. `state || ''`
+  /// keeps SQLite from using the index of states, by which it would read all requests that wait.
   package static let withCode = Query<Enrolment>(
     "enrolment_of_code",
     where: "code = $1 AND state || '' IN ('pending', 'approved', 'denied') AND expires > $2")

@@ -1,4 +1,5 @@
-// Tests of what an appointment keeps sealed: all of it comes back, for its own record and from its own keys only.
+// Tests of an appointment's sealed content: all of it can be read back, but only for its own record and with
+// its own keys.
 
 import API
 import Gate
@@ -22,7 +23,7 @@ import Testing
   private let keys = StoreKeys(current: key(1))
   private let id = CallbackID(at: Instant(seconds: 1_800_000_000))
 
-  /// A content with everything, or as little as there can be.
+  /// A content with every part, or with as little as possible.
   private func content(full: Bool) throws -> AppointmentContent {
     let number = try E164("+14155550165")
     let now = Instant(seconds: 1_800_000_000)

@@ -1,4 +1,4 @@
-// Tests of how Google is asked for verdicts, on a scripted network.
+// Tests of how verdicts are requested from Google, on a scripted network.
 
 import HTTP
 import JOSE
@@ -21,7 +21,7 @@ import Trust
   private let time = ManualTime()
   private let words = Words()
 
-  /// What was logged.
+  /// The logged messages.
   private final class Words: Sendable {
     private let all = Mutex<[String]>([])
     func add(_ word: String) { all.withLock { $0.append(word) } }

@@ -17,8 +17,9 @@ import Testing
     #expect(Set(BadBody.all.map(\.content)).count == BadBody.all.count)
   }
 
-  /// The end-to-end tests send the same bodies to the release binary, and read them from a file: a line each of code, path (`-`
-  /// for none), content in Base64, and name. Bodies too large for a file are left out. CALLGATE_WRITE_FIXTURES=1 writes it.
+  /// The end-to-end tests send the same bodies to the release binary. They read them from a file, one per
+  /// line: code, path (`-` for none), content in Base64, and name. Bodies too large for a file are left out.
+  /// CALLGATE_WRITE_FIXTURES=1 writes the file.
   @Test func `they are written down for other programs, too`() throws {
     let lines = BadBody.all.filter { $0.content.count <= 65_536 }.map { bad in
       [bad.code, bad.path ?? "-", Data(bad.content).base64EncodedString(), bad.name].joined(separator: "\t")
@@ -40,7 +41,7 @@ import Testing
     #expect(problem.code.status.code == Self.statuses[bad.code])
     if let path = bad.path { #expect(problem.fields.map(\.name).contains(path)) }
     if bad.code != "invalid_request" { #expect(problem.fields.isEmpty) }
-    // The answer repeats no value: a number in it would be seen in full.
+    // The response repeats no value, since it would show a number in full.
     let told = problem.detail + problem.fields.map { $0.name + $0.description }.joined()
     #expect(!told.contains("4155550100"))
     #expect(!told.contains("alert") && !told.contains("passwd"))
@@ -51,7 +52,7 @@ import Testing
     #expect(suite.count == 318)
     for (name, content) in suite {
       let problem = refusal(of: content, terms: try .plain())
-      // None of them is a callback, so all are refused; which way tells whether they are JSON.
+      // None of these is a valid callback, so all are refused. The code shows whether they were read as JSON.
       let isDuplicate = name.hasPrefix("y_object_duplicated_key")
       if name.hasPrefix("n_") || isDuplicate {
         #expect(problem?.code == .invalidJSON || problem?.code == .contentTooLarge, "\(name)")

@@ -36,7 +36,7 @@ import Testing
 
   @Test func `Talkdesk's own body passes unchanged`() throws {
     let content = try Self.example("talkdesk-body.json")
-    // Its number is the sandbox's, so that the example can be tried there.
+    // The example has the sandbox's number, so that it can be tried there.
     let terms = CallbackTerms(talkdeskNumbers: [try E164("+18005550199")])
     let request = try CallbackRequest(parsing: content, terms: terms)
     #expect(try JSONValue(parsing: request.content) == JSONValue(parsing: content))
@@ -122,7 +122,7 @@ import Testing
       guard content.count <= CallbackLimits.contentBytes else { continue }
       let first = try CallbackRequest(parsing: content, terms: .plain())
       #expect(first.fields.map(\.value) == context.members.map(\.value.string))
-      // Written out, the short form grows; what is sent may exceed what is taken.
+      // The short form grows when it is expanded, so the body sent may exceed the limit for received bodies.
       guard first.content.count <= CallbackLimits.contentBytes else { continue }
       #expect(try CallbackRequest(parsing: first.content, terms: .plain()).content == first.content)
     }

@@ -1,4 +1,5 @@
-// Tests of what an agent reads of a callback's fields: no caller can send one that looks like the server's own.
+// Tests of the labels that an agent reads on a callback's fields: no caller can send one that looks like the
+// server's own.
 
 import JSON
 import Testing
@@ -37,7 +38,7 @@ import Testing
         parsing: Array(body(field: field).utf8), terms: terms, namesFields: true)
       #expect(named == nil)
     }
-    // Without verification codes only the names of fields that the server adds are taken.
+    // Without verification codes, only the names of fields that the server adds are reserved.
     let plain = try CallbackTerms.strict(others: true)
     let isAdded = text == "channel"
     #expect(
@@ -71,7 +72,7 @@ import Testing
     #expect(try shown(request) == [["Note", "From the form"], ["Half", "tip"], ["Free", "free"]])
     let short = try CallbackRequest(body(context: #"{"note":"a","half":"b"}"#), terms: terms)
     #expect(try shown(short) == [["Note", "From the form"], ["Half", "half"]])
-    // A label that an operator has changed between two tries makes no other request of the second one.
+    // If an operator changes a label between two attempts, the second still counts as the same request.
     let before = try CallbackRequest(body(context: #"{"note":"a","half":"b"}"#), terms: try .plain())
     #expect(before.fingerprint == short.fingerprint)
   }

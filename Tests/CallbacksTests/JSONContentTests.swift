@@ -19,7 +19,7 @@ import Testing
     "application/json; charset", "application/json; charset=", "application/json, text/plain",
     "application/json; charset=\"utf-8", "multipart/form-data; boundary=application/json", "json",
     "application /json", "application/json; =utf-8", "application/json; charset=\"utf-8\"x",
-    // The character before the semicolon joins with it, and U+212A is another K in lower case.
+    // The character before the semicolon combines with it, and U+212A becomes K in lower case.
     "text/plain\u{600}; charset=utf-8", "application/json\u{600}",
     "application/json; charset=\"utf-8\u{600}\"",
   ]) func `everything else is not`(type: String) {

@@ -23,8 +23,8 @@ import Testing
 
   @Test func `there is one for each refusal behind the validation of a callback`() {
     let statuses = [403, 409, 422, 429, 502, 503, 504]
-    // App Check is judged with the credentials, before the validation.
-    // Strict audit refuses what every other part has allowed.
+    // App Check is checked with the credentials, before the validation. Strict audit refuses requests that
+    // every other part has allowed.
     let earlier: Set<Problem.Code> = [.attestationFailed, .attestationUnavailable, .auditUnavailable]
     let refusals = APIOperation.callbacks.allRefusals.filter {
       statuses.contains($0.status.code) && !earlier.contains($0)

@@ -11,7 +11,7 @@ import Tokens
 
 @testable import ChatDesk
 
-/// A grant for a subject, where no rule objects.
+/// A grant for a subject, without rules.
 func grant(_ subject: String = "ann", _ action: Action = .access) throws -> Grant {
   let facts = Facts(
     action: action, callerID: "app", subject: subject, address: nil, phone: try E164("+14155550165"),
@@ -23,7 +23,7 @@ func grant(_ subject: String = "ann", _ action: Action = .access) throws -> Gran
   return grant
 }
 
-/// A user by the subject alone.
+/// A user named only by the subject.
 func user(_ subject: String = "ann") -> DeskUser { UserIDForm.subjectAlone.user(subject, of: "app") }
 
 extension UserIDForm {
@@ -47,7 +47,7 @@ extension SendbirdAPI {
   }
 }
 
-/// A source of session tokens on a scripted network and clock, and what it tells.
+/// A source of session tokens on a scripted network and clock, and its reports.
 final class Desk: Sendable {
   let transport: ScriptedTransport
   let time = ManualTime()
@@ -75,7 +75,7 @@ final class Desk: Sendable {
   var outcomes: [TokenCacheOutcome] { told.outcomes.withLock { $0 } }
   var reports: [SendbirdReport] { told.reports.withLock { $0 } }
 
-  /// Gets a token, and says what came of it.
+  /// Requests a token. Returns it, or the error in a few words.
   func vend(_ subject: String = "ann") async throws -> String {
     do throws(TokenError) {
       return try await source.vend(try grantOrStop(subject), user: user(subject), if: { true }).secret
@@ -85,7 +85,7 @@ final class Desk: Sendable {
     }
   }
 
-  /// The token at hand, if there is one.
+  /// The cached token, if there is one.
   func atOnce(_ subject: String = "ann") throws -> String? {
     switch source.vendAtOnce(try grant(subject), user: user(subject), now: time.now) {
     case .token(let token): return token.secret.exposedString()
@@ -101,7 +101,7 @@ final class Desk: Sendable {
     }
   }
 
-  /// An error in few words: what it is, its cause, and how long to wait.
+  /// An error in a few words: its kind, its cause, and how long to wait.
   static func words(_ error: TokenError) -> String {
     let wait = error.retryAfter.map { " \($0.nanosecondsClamped / 1_000_000)" } ?? ""
     return switch error {
@@ -115,14 +115,14 @@ final class Desk: Sendable {
 }
 
 extension ScriptedTransport.Answer {
-  /// A session token as Sendbird gives one.
+  /// A response with a session token, like Sendbird's.
   static func session(_ token: String, expiresAt: Int64? = nil) -> Self {
     var members: JSONObject = ["token": .string(token)]
     if let expiresAt { members["expires_at"] = .number(JSONNumber(expiresAt)) }
     return status(200, String(decoding: members.serialized(), as: UTF8.self))
   }
 
-  /// An error as Sendbird gives one.
+  /// An error response like Sendbird's.
   static func error(_ code: Int, status: Int = 400, fields: Fields = [:]) -> Self {
     self.status(status, #"{"error":true,"code":\#(code),"message":"no"}"#, fields: fields)
   }

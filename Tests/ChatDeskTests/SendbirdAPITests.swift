@@ -1,4 +1,4 @@
-// Tests of the requests to Sendbird, and of what its answers mean.
+// Tests of the requests to Sendbird, and of how its responses are read.
 
 import HTTP
 import JOSE

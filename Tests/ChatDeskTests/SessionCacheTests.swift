@@ -1,4 +1,4 @@
-// Tests of the bounds of the kept session tokens.
+// Tests of the limits on cached session tokens.
 
 import JOSE
 import Platform
@@ -29,13 +29,13 @@ import Testing
   }
 
   @Test func `long tokens are bounded by their bytes`() throws {
-    // Each has ten bytes with its user.
+    // Each token has ten bytes, including its user.
     var cache = SessionCache(mostBytes: 60)
     for number in 1...6 { cache.keep(try token("user\(number)", "token")) }
     #expect(cache.count == 6)
     cache.keep(try token("user7", "token"))
     #expect(cache.count == 4)
-    // One that is too long for a half is kept alone there.
+    // A token that is too long for one half of the cache has that half to itself.
     cache.keep(try token("user8", String(repeating: "t", count: 100)))
     #expect(cache.token(of: user("user8").id, now: now) != nil)
   }

@@ -1,4 +1,4 @@
-// Tests of how session tokens are kept, shared among requests, and refused during cool-downs.
+// Tests of how session tokens are cached, shared among requests, and refused during cool-downs.
 
 import Gate
 import HTTP
@@ -11,7 +11,7 @@ import Tokens
 @testable import ChatDesk
 
 @Suite struct SessionSourceTests {
-  /// Gives `token-1`, `token-2` and so on.
+  /// Responds with `token-1`, `token-2` and so on.
   private static let giving: @Sendable (Int, OutboundRequest) -> ScriptedTransport.Answer = { number, _ in
     .session("token-\(number + 1)")
   }
@@ -71,7 +71,7 @@ import Tokens
       while let result = await group.nextResult() { #expect(throws: TokenError.self) { try result.get() } }
     }
     #expect(intents.withLock { $0 } == 1)
-    // Sendbird is left alone now.
+    // Sendbird gets no requests during the cool-down.
     await #expect(throws: TokenError.self) {
       try await desk.source.vend(try grant(), user: user(), if: permission)
     }
@@ -168,7 +168,7 @@ import Tokens
     #expect(desk.transport.count == 3)
   }
 
-  /// Statuses that say something about Sendbird, the credential or the whole application even without a code.
+  /// Whether a status concerns Sendbird, the credential or the whole application, even without a code.
   private static func concernsAll(_ status: Int) -> Bool {
     [401, 408, 429].contains(status) || status >= 500
   }
@@ -183,7 +183,7 @@ import Tokens
     _ = try await desk.vend("ann")
     #expect((try await desk.vend("bob") == "t") == !Self.concernsAll(status))
     #expect(desk.source.status.isWell == !Self.concernsAll(status))
-    // The user is not asked for again and again.
+    // The failed user is not requested again at once.
     let count = desk.transport.count
     _ = try await desk.vend("ann")
     #expect(desk.transport.count == count)
@@ -195,7 +195,7 @@ import Tokens
     let label = status == 302 ? "unusable_reply" : "refused"
     #expect(try await desk.vend("ann") == "failed \(label) 30000")
     #expect(try await desk.vend("bob") == "failed \(label) 30000")
-    // The same user again is no other.
+    // The same user does not count twice.
     desk.time.advance(by: .seconds(29))
     #expect(try await desk.vend("ann") == "failed \(label) 1000")
     #expect(desk.source.status.isWell)

@@ -1,4 +1,4 @@
-// Tests that no number in a reply of Sendbird's ends the process.
+// Tests that no number in a Sendbird response crashes the process.
 
 import HTTP
 import JSON
@@ -43,7 +43,7 @@ import Tokens
     #expect(token.expiresAt == Expiry(MonotonicTime(nanoseconds: 3_600_000_000_000)))
   }
 
-  /// Expects that a reader takes some of the documents that a document becomes with strange numbers, and refuses others.
+  /// Expects that a parser accepts some of the documents with strange numbers, and refuses others.
   private func expectBoth(
     like text: String, more: [String] = [], _ read: (_ content: [UInt8]) throws -> Void
   ) throws {

@@ -1,4 +1,4 @@
-// Tests of the requests that open a ticket, and of what each failure of theirs means.
+// Tests of the requests that open a ticket, and of how each failure is reported.
 
 import Gate
 import HTTP

@@ -30,7 +30,7 @@ import Testing
     #expect(form.user(longest, of: "a").id.text == longest)
     #expect(
       form.user(longest + "x", of: "a").id.text == Hex.encode(SHA256.digest(Array((longest + "x").utf8))))
-    // The whole id counts, not the subject.
+    // The limit is on the whole ID, not on the subject.
     #expect(
       UserIDForm.callerAndSubject.user(String(repeating: "x", count: 79), of: "a").id.text.utf8.count == 64)
   }

@@ -155,7 +155,7 @@ import Tokens
         ConfigurationSources(flags: flags, environment: Fixture.environment, files: Fixture.reader([:])),
         for: .check)
     } catch {
-      // Its name was well formed; what is wrong is the configuration.
+      // The flag is well formed. The configuration is wrong, not the command line.
       #expect(!error.isMisuse)
     }
   }
@@ -410,7 +410,7 @@ import Tokens
             "the folder of \"callgate.sqlite3\" does not exist: create it, writable for the server's user, on the machine that runs serve"
           ]
           : []))
-    // What Heroku's disk does is said once.
+    // The notice about Heroku's disk appears only once.
     #expect(try notices(["DYNO": "web.1"]).map(\.place) == [.variable("DATABASE_URL")])
   }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Configuration
 @testable import RoomSupport
 
-/// A mistake and the one line it must be answered with.
+/// A mistake, and the one line that must report it.
 struct Mistake: Sendable, CustomTestStringConvertible {
   let yaml: String?
   let changes: [String: String?]
@@ -56,7 +56,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       "listen: [8080]",
       "config.yaml:1:9: listen: is a list, not a section — write its keys below it, or { KEY: VALUE }"),
-    // Whether somebody may call and how is not known then.
+    // With unreadable YAML, missing callers are not reported as well.
     Mistake(
       "rules: [\n", ["DEFAULT_USERNAME": nil, "DEFAULT_PASSWORD": nil],
       "config.yaml:2:1: YAML: did not find expected node content, while parsing a flow node that began in line 2 "

@@ -69,7 +69,7 @@ import Testing
     #expect(configuration.apps.map(\.delivery) == [.response, .response, .push, .response, .response])
     #expect(configuration.apps.map(\.desk) == [nil, nil, nil, "chat", nil])
     #expect(configuration.enrolmentApp == "example-app-ios" && configuration.notices == nil)
-    // Its apps have installations to try.
+    // The sandbox's apps have installations to try.
     #expect(configuration.apps.someAndAll { $0.installations != nil })
     #expect(try Fixture.load(for: .serve).configuration.apps.someAndAll { $0.installations == nil })
     #expect(configuration.appointments?.confirm == Configuration.Appointments.Confirmation())

@@ -6,7 +6,7 @@ import Testing
 @testable import Configuration
 @testable import RoomSupport
 
-/// Whatever is printed, logged or dumped of a configuration, no secret is in it.
+/// No secret appears in anything that is printed, logged or dumped about a configuration.
 @Suite struct ConfigurationRedactionTests {
   private static let canaries = [
     "canary-password-1", "canary-password-2", "canary-admin-token-3", "canary-hs256-secret-of-32-bytes-4",
@@ -46,7 +46,7 @@ import Testing
     #expect(summary.contains("TD_PHONE_NUMBER = +*********34"))
     #expect(summary.contains("talkdesk.client_secret_file = <redacted>  (TD_CLIENT_SECRET)"))
     #expect(find(loaded.notices.map(\.description).joined(), hidden) == [])
-    // The account's own numbers are a plain value of the type; everything else of it may be dumped.
+    // The account's numbers are a plain property. Everything else about them may be dumped.
     #expect(find(dumped(loaded.configuration), hidden.filter { $0 != "+18500001234" }) == [])
   }
 
@@ -59,7 +59,7 @@ import Testing
     #expect(text.contains(key.publicKey.fingerprint.prefix(16)))
   }
 
-  /// Each secret set to something unusable, so that the problem is about the secret itself.
+  /// Each secret is set to an unusable value, so that the problem is about the secret itself.
   @Test(arguments: [
     ("DEFAULT_PASSWORD", "canary", ["DEFAULT_PASSWORD_FILE": "/x"]),
     ("CALLGATE_ADMIN_TOKEN", "canary with spaces", [:]),

@@ -5,7 +5,7 @@ import Testing
 @testable import Configuration
 @testable import RoomSupport
 
-/// What `check` shows of a configuration, right or wrong, to the one who wrote it.
+/// What `check` shows about a configuration, valid or not, to the person who wrote it.
 @Suite struct ConfigurationReviewTests {
   private func notices(_ yaml: String?, _ changes: [String: String?] = [:]) throws -> [String] {
     try Fixture.load(yaml, environment: Fixture.changed(changes)).notices.map(\.description)
@@ -31,7 +31,7 @@ import Testing
       ("talkdesk: { clientid: x }", ["talkdesk.clientid: unknown key"]),
       ("rules: [{ name: a, kind: hours, timezon: UTC, weekly: { mon: \"09:00-10:00\" } }]", ["timezon"]),
       ("rules: [{ name: a, knd: numbers }]", ["knd"]), ("rules: [{ nmae: a, kind: numbers }]", ["nmae"]),
-      // Two slips are two problems, and what is missing without one is one.
+      // Two typos are two problems, and a key that is missing without a typo is one.
       ("rules: [{ nmae: a, knd: numbers }]", ["nmae", "knd"]), ("rules: [{ name: a }]", ["kind"]),
       ("rules: [{ name: a, kind: rate, kez: caller, limit: 1 }]", ["per", "kez"]),
     ])

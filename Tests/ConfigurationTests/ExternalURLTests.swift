@@ -1,4 +1,4 @@
-// Tests of how the URLs by which clients reach the server are read, and of what begins with the first.
+// Tests of how the server's external URLs are read, and of which other URLs are derived from the first.
 
 import Outcomes
 import Testing
@@ -40,7 +40,7 @@ import Testing
     let none = try load(Self.hooks)
     #expect(
       none.externalURLs.isEmpty && none.notices?.externalURL == nil && none.outcomes?.externalURL == nil)
-    // Nothing follows from them alone.
+    // External URLs alone enable nothing.
     let alone = try load(urls)
     #expect(alone.notices == nil && alone.outcomes == nil)
   }

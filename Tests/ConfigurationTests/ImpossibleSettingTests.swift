@@ -1,4 +1,4 @@
-// Tests of settings that can never work, which are refused, and of those that are probably not meant, which are noted.
+// Tests of settings that can never work, which are refused, and of unlikely ones, which get a notice.
 
 import Foundation
 import Testing

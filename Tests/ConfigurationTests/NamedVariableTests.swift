@@ -1,4 +1,4 @@
-// Tests of keys that name an environment variable with a content, and of the store keys.
+// Tests of keys that name an environment variable, and of the store keys.
 
 import Callers
 import JOSE

@@ -1,4 +1,4 @@
-// Tests of `numbers`: every key arrives, and each mistake is named.
+// Tests of `numbers`: every key is read, and each mistake is named.
 
 import Talkdesk
 import Testing

@@ -11,21 +11,21 @@ import Testing
 @testable import Configuration
 @testable import RoomSupport
 
-/// Published tokens, sent to callers that are configured with their keys.
+/// Published tokens, checked against callers configured with their keys.
 @Suite struct PublishedTokenTests {
   /// Before the examples of RFC 7515 expire.
   private static let now = UnixTime(seconds: 1_300_819_000)
   private let moment = MonotonicTime(nanoseconds: 1_000_000_000_000)
 
-  /// What became of a token.
+  /// The result for a token.
   private enum Verdict: Equatable {
     case accepted
-    /// Its signature is its issuer's, and something else is wrong.
+    /// The signature is valid, and something else is wrong.
     case signed(JWTAuthenticator.Fault)
     case refused
   }
 
-  /// The authenticator of two issuers with the same key, by way of a configuration.
+  /// An authenticator for two issuers with the same key, loaded from a configuration.
   private func authenticator(_ key: JSONValue) throws -> JWTAuthenticator {
     let isSecret = key["kty"] == "oct"
     let content: [UInt8] =
@@ -73,7 +73,7 @@ import Testing
   @Test func `of the examples and the negative tokens made from them only the examples are signed`() throws {
     var signed = 0
     for example in try Vector.table("jose/rfc7515") {
-      // The keys here are for what callers may use; ES512's example has no claims.
+      // Only algorithms that callers may use. ES512's example has no claims.
       guard ["HS256", "RS256", "ES256"].contains(try example.text("algorithm")) else { continue }
       #expect(
         try verdict(authenticator(json(example, "key")), example.text("token"))
@@ -108,7 +108,7 @@ import Testing
     #expect(count > 200)
   }
 
-  /// The authenticator of an issuer with a key or a set of keys; an error where this server reads none of them.
+  /// An authenticator for an issuer with a key or a set of keys; throws if this server reads none of them.
   private func authenticator(ofSet key: JSONValue) throws -> JWTAuthenticator {
     let set: JSONValue = key["keys"] == nil ? ["keys": [key]] : key
     let keys = try JWKSet(parsing: set.serialized(), symmetric: true)

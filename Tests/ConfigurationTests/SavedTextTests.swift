@@ -1,4 +1,4 @@
-// Tests of files and variables as editors, shells and platforms save them.
+// Tests of files and variables in the encodings in which editors, shells and platforms save them.
 
 import Callers
 import JOSE
@@ -129,7 +129,7 @@ import Upstream
       "callers: [{ id: app, basic: { username: app, password_variable: SHOP } }]",
       environment: Fixture.changed(["SHOP": value]))
     #expect(named.count == 1 && named[0].contains("SHOP, which ends with "), "\(named)")
-    // In a file a line break or a tab is a control character, too, which no password may have.
+    // In a file, a line break or a tab is also a control character, which a password may not contain.
     guard blank.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else { return }
     let loaded = try Fixture.load(
       "callers: [{ id: app, basic: { username: app, password_file: /password } }]",

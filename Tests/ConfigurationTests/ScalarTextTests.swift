@@ -29,7 +29,8 @@ import Testing
   }
 
   @Test func `every default is readable and within its own bounds`() throws {
-    // The builder traps on a default it cannot read, so loading with nothing said reads them all.
+    // The builder traps on a default that it cannot read, so loading an empty configuration reads all
+    // defaults.
     #expect(throws: Never.self) { try Fixture.load(environment: [:], for: .explain) }
     #expect(Settings.scalars.contains { $0.standard != nil })
   }

@@ -1,4 +1,4 @@
-// Tests of `talkdesk.signer`: every key arrives, and a mistake is named with its fix.
+// Tests of `talkdesk.signer`: every key is read, and each mistake is named with its fix.
 
 import JOSE
 import Talkdesk

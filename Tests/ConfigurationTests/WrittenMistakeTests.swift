@@ -10,7 +10,8 @@ import Testing
 @testable import Configuration
 @testable import RoomSupport
 
-/// A configuration with a mistake, and what is said of it: a case of Tests/Fixtures/configurations/mistakes.txt.
+/// A configuration with a mistake, and the messages about it: a case of
+/// Tests/Fixtures/configurations/mistakes.txt.
 struct WrittenMistake: Sendable, CustomTestStringConvertible {
   let title: String
   var yaml = ""
@@ -26,7 +27,7 @@ struct WrittenMistake: Sendable, CustomTestStringConvertible {
       preconditionFailure("\(path.path) is a part of the checkout")
     }
     var cases: [WrittenMistake] = []
-    // What stands between a case's problems and the next title is a remark.
+    // Text between a case's problems and the next title is a remark.
     var isOpen = false
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
       if line.hasPrefix("== ") {

@@ -35,7 +35,7 @@ import Testing
     try await decider.ruled(facts, taking: true)
   }
 
-  /// The trips of one callback each.
+  /// The store operations of each of several callbacks.
   private func trips(_ rules: String, brakes: String) async throws -> [(reads: Int, updates: Int)] {
     var trips: [(Int, Int)] = []
     let store = ScriptedStore(sharing: .instances)
@@ -85,7 +85,7 @@ import Testing
       rulings.map { $0.denial?.rule } == [nil, nil, "brake-number", nil, "brake-burst"])
     #expect(rulings[4].denial?.retryAfter == 100)
     #expect(!rulings.contains { !$0.statuses.isEmpty }, "no fields tell of brakes")
-    // Given back, it can be taken again, by another instance as well.
+    // An allowance that was given back can be taken again, even by another instance.
     await decider.ledger.giveBack(try #require(rulings[3].grant).receipts, at: now)
     let other = try self.decider("", store, brakes: "{ number_per_day: 2, per_5m: 3 }")
     #expect(try await ruling(other, try facts(0)).denial?.rule == "brake-number")

@@ -52,7 +52,7 @@ import Testing
       """, store)
     #expect(decider.ruledAtOnce(facts, taking: true)?.grant != nil)
     #expect(decider.ruledAtOnce(facts, taking: false)?.grant != nil)
-    // Nor where a rule before the first allowance refuses for good.
+    // No store is needed either if a rule before the first allowance refuses.
     let denied = try self.decider(
       "  - { name: a, kind: field, field: X, equals: a }\n" + Self.quota, store)
     #expect(denied.ruledAtOnce(facts, taking: true)?.denial?.rule == "a")
@@ -180,7 +180,8 @@ import Testing
     #expect(code("a", .absent) == .stopped && code("a", .value("shop")) == .stopped)
     #expect(code("a", .absent, .callback) == nil)
     #expect(code("a", .value("help")) == nil && code("b", .absent) == nil)
-    // Stopped goes before not listed, and before unknown only where everybody is stopped.
+    // `stopped` takes precedence over a caller that is not listed, and over an unknown app only if everything
+    // is stopped for the caller.
     #expect(code("b", .value("shop")) == .stopped)
     #expect(code("b", .value("none")) == .unknownApp)
     try await decider.stops.stop(Stop(.caller("b"), .all, since: 0))

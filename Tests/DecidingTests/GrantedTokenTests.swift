@@ -9,7 +9,7 @@ import Testing
 @testable import Tokens
 
 @Suite struct GrantedTokenTests {
-  /// Never gives a token.
+  /// An issuer that never returns a token.
   private struct Nobody: TokenIssuer {
     var credentialStatus: [CredentialStatus] { [] }
     func exchange(
@@ -25,7 +25,7 @@ import Testing
 
   private static func source() -> TokenSource { TokenSource(issuer: Nobody(), time: ManualTime()) }
 
-  /// A grant of an action, where no rule objects.
+  /// A grant for an action, without rules.
   private static func grant(_ action: Action) throws -> Grant {
     let facts = Facts(
       action: action, callerID: "app", address: nil, phone: try E164("+14155550165"),

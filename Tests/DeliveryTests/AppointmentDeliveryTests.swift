@@ -20,7 +20,7 @@ import Tokens
     return (reason, until)
   }
 
-  /// Checks that nothing was sent, or accepted, and that the appointment waits for another try after a span.
+  /// Checks that nothing was sent or accepted, and that the appointment is tried again after a span.
   private func expectWaiting(
     _ fixture: Fixture, _ booking: Booking, _ result: DeliveryResult, for span: Duration, tries: Int,
     code: String?, sourceLocation: SourceLocation = #_sourceLocation
@@ -36,7 +36,7 @@ import Tokens
       sourceLocation: sourceLocation)
   }
 
-  /// Checks that the appointment has ended, certainly without a call.
+  /// Checks that the appointment has ended and certainly no call was made.
   private func expectFailed(
     _ fixture: Fixture, _ booking: Booking, _ result: DeliveryResult, _ code: String,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -58,7 +58,7 @@ import Tokens
     fixture.courier.onRequest {
       let status = try await fixture.memory.callback(booking.intent.id, of: "app")?.status
       statuses.withLock { $0.append(status) }
-      // The process has it in hand: no one takes it for abandoned.
+      // The call is in flight, so the process does not let it be recovered as abandoned.
       #expect(
         fixture.parts.store.overdue(at: fixture.now.advanced(by: .seconds(9999))) == [booking.intent.id])
     }
@@ -98,7 +98,7 @@ import Tokens
 
   // MARK: Tried again
 
-  /// What a provider says that took nothing, how long the first wait is then, and the code that is kept.
+  /// The provider's reason for not accepting a call, the first wait after it, and the code that is saved.
   private static let waits: [(CourierReport.Reason, Duration, String)] = [
     (.unreachable, .seconds(1), "upstream_unavailable"),
     (.unavailable(retryAfter: nil), .seconds(1), "upstream_unavailable"),
@@ -153,7 +153,7 @@ import Tokens
     let result = try await fixture.tryOut(booking)
     try await expectWaiting(
       fixture, booking, result, for: .seconds(70), tries: 1, code: "upstream_rate_limited")
-    // The next try would be too late.
+    // The next attempt would be too late.
     fixture.time.advance(by: .seconds(70))
     fixture.parts.queue.pause(for: .seconds(111))
     try await expectFailed(fixture, booking, try await fixture.tryOut(booking), "upstream_rate_limited")
@@ -206,7 +206,7 @@ import Tokens
       }
       fixture.time.advance(by: until - fixture.now)
     }
-    // The last one comes a second before the end.
+    // The last attempt comes a second before the end.
     #expect(starts == [0, 1, 3, 7, 15, 31, 61, 91, 121, 151, 179])
     #expect(fixture.courier.requests.isEmpty)
   }
@@ -325,7 +325,7 @@ import Tokens
       }
     }
     let result = try await fixture.tryOut(booking)
-    // One request was sent, so it was tried.
+    // One request was sent, so it counts as an attempt.
     try await expectWaiting(fixture, booking, result, for: .seconds(1), tries: 1, code: "upstream_timeout")
     #expect(fixture.courier.requests.count == 1)
   }
@@ -342,7 +342,7 @@ import Tokens
     fixture.time.advance(by: .seconds(4))
     let result = try await waiting.value
     fixture.parts.queue.end(running, wasSent: false)
-    // Nothing was tried: it expires.
+    // No attempt was made, so the appointment will expire.
     try await expectWaiting(fixture, booking, result, for: .zero, tries: 0, code: nil)
   }
 
@@ -375,7 +375,7 @@ import Tokens
       let due = try await fixture.memory.scheduledAppointment(booking.intent.id)
       for failure in [nil, TokenExchangeError.unavailable(status: 503, retryAfter: nil)] {
         fixture.issuer.before { failure }
-        // What is judged for the old time ends nothing: neither with a token nor without.
+        // A decision about the old time does not end the appointment, with or without a token.
         fixture.tokens.forgetTokens()
         guard case .elsewhere = try await fixture.tryOut(booking, due: booking.at).outcome else {
           Issue.record("\(change)")
@@ -441,7 +441,7 @@ import Tokens
       #expect(fixture.courier.requests.isEmpty)
       try await fixture.untilSleeping(for: .seconds(1))
       #expect(fixture.parts.store.overdue(at: fixture.now.advanced(by: .seconds(9999))) == [id])
-      // Another mark meanwhile would be taken back, too, while its request is on its way.
+      // The pending release would also undo another mark made meanwhile, while its request is on its way.
       fixture.store.set(.fine)
       fixture.store.onMark { Issue.record("marked") }
       guard case .notSaved = postponed(try await fixture.tryOut(booking))?.reason else {
@@ -522,7 +522,7 @@ import Tokens
     let isBooked = try await fixture.memory.scheduledAppointment(intent.id) != nil
     #expect(isBooked == (fate == .committedInDoubt))
     #expect((try await fixture.charges(intent) != nil) == !isBooked)
-    // What it took is in its content, for whichever instance ends it.
+    // The content has the receipts of what the booking took, for whichever instance ends it.
     if isBooked { #expect(try await fixture.memory.scheduledAppointment(intent.id)?.content == [1]) }
   }
 

@@ -1,4 +1,4 @@
-// Tests of what a callback holds, and what is given back, however its courier ends.
+// Tests of what a callback occupies, and of what is given back for each outcome of its courier.
 
 import API
 import Gate
@@ -45,7 +45,7 @@ import Testing
     #expect(fixture.isFree(try fixture.intent()))
     let standing = try await fixture.memory.standing(of: try fixture.intent(), at: fixture.now)
     #expect(standing.key.record?.refusedFields == ["a", "b"] && standing.duplicate == nil)
-    // The allowance is there again.
+    // The allowance is available again.
     guard case .replay(let record) = try await fixture.call()?.outcome else {
       Issue.record("not repeated")
       return
@@ -98,7 +98,7 @@ import Testing
       .init("other"), deadline: fixture.time.now + .seconds(20), bytes: 1)
     let waiting = Task { try await fixture.call() }
     try await eventually { fixture.parts.queue.load == (1, 1) }
-    // The client leaves, and the callback waits on.
+    // The client leaves, and the callback keeps waiting.
     waiting.cancel()
     #expect(fixture.parts.queue.load == (1, 1))
     fixture.parts.queue.shutdown()
@@ -111,7 +111,8 @@ import Testing
     #expect(try await fixture.call() != nil, "the allowance is there again")
   }
 
-  /// The reasons for which a callback is not sent though its turn has come: an ended installation, and a store that cannot say.
+  /// Reasons not to send a callback although its turn has come: its installation has ended, or the store
+  /// cannot tell.
   private static let endings: [Undelivered] = [.revoked, .unchecked]
 
   @Test(arguments: endings.indices, [0, 1])
@@ -131,7 +132,7 @@ import Testing
     #expect(fixture.courier.tokens.isEmpty)
     let intent = try fixture.intent()
     #expect(fixture.isFree(intent))
-    // The record that was saved goes in the background.
+    // The saved record is deleted in the background.
     try await eventually {
       let standing = try await fixture.memory.standing(of: intent, at: fixture.now)
       return standing == CallbackStanding(key: .free, duplicate: nil) && fixture.parts.store.count == 0

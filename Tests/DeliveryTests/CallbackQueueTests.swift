@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// Lets one wait in a task, and returns once it does.
+  /// Starts a task that waits for a turn, and returns once it waits.
   private func wait(
     _ queue: CallbackQueue, _ party: CallbackQueue.Party, seconds: Int64 = 20, bytes: Int = 100
   ) async throws -> Task<Result<CallbackQueue.Turn, CallbackQueue.Refusal>, Never> {
@@ -80,7 +80,7 @@ import Testing
     let slow = try await take(queue, ann).get()
     time.advance(by: .seconds(6))
     queue.end(slow, wasSent: true)
-    // One takes six seconds: the third in line would be over after 24.
+    // A callback takes six seconds, so the third in line would end after 24.
     let running = try await take(queue, ann).get()
     let first = try await wait(queue, ann)
     let second = try await wait(queue, ann)
@@ -108,7 +108,7 @@ import Testing
     time.advance(by: .seconds(12))
     #expect(queue.refusal(ann, deadline: deadline(), bytes: 1) != nil)
     queue.end(hanging, wasSent: false)
-    // What was not sent tells nothing about Talkdesk.
+    // A callback that was not sent tells nothing about Talkdesk.
     #expect(queue.refusal(ann, deadline: deadline(), bytes: 1) == nil)
     _ = try await take(queue, ann).get()
     #expect(queue.refusal(ann, deadline: deadline(), bytes: 1) == nil)
@@ -120,7 +120,7 @@ import Testing
     let first = try await wait(queue, ann)
     let second = try await wait(queue, bob, seconds: 10)
     try await eventually { time.due.count == 1 }
-    // A tenth of the time has to be left, a second at most.
+    // A tenth of the time must be left, at most a second.
     time.advance(by: .seconds(9))
     #expect(await second.value.refusal == .overloaded(retryAfter: .milliseconds(29_250)))
     #expect(queue.load == (1, 1))
@@ -128,7 +128,7 @@ import Testing
     time.advance(by: .seconds(10))
     #expect(await first.value.refusal == .overloaded(retryAfter: .milliseconds(42_750)))
     #expect(queue.load == (1, 0))
-    // Nobody is looked after any more, and the next one is.
+    // The queue is empty now. The next callback still gets its turn.
     let third = try await wait(queue, ann, seconds: 100)
     queue.end(hanging, wasSent: true)
     queue.end(try await third.value.get(), wasSent: true)
@@ -155,7 +155,7 @@ import Testing
     time.advance(by: .seconds(3))
     #expect(queue.refusal(ann, deadline: deadline(), bytes: 1) == .paused(.seconds(4)))
     #expect(queue.pause == .seconds(4))
-    // A shorter one does not end a longer one.
+    // A shorter pause does not end a longer one.
     queue.pause(for: .seconds(1))
     #expect(queue.pause == .seconds(4))
     time.advance(by: .seconds(4))
@@ -222,7 +222,7 @@ import Testing
     for _ in 0..<(CallbackQueue.mostWaiting / 2) { tasks.append(Task { await take(queue, ann) }) }
     try await eventually { queue.load.waiting == CallbackQueue.mostWaiting / 2 }
     #expect(queue.refusal(ann, deadline: deadline(), bytes: 1) != nil)
-    // Half of the room is left to others.
+    // Half of the queue is reserved for others.
     #expect(queue.refusal(bob, deadline: deadline(), bytes: 1) == nil)
     queue.shutdown()
     for task in tasks { _ = await task.value }
@@ -231,7 +231,7 @@ import Testing
   }
 }
 
-/// What happened, in order.
+/// Events, in order.
 private final class Notes: Sendable {
   private let notes = Mutex<[String]>([])
 
@@ -240,7 +240,7 @@ private final class Notes: Sendable {
 }
 
 extension Result where Failure == CallbackQueue.Refusal {
-  /// Why there was no turn.
+  /// The reason why there was no turn.
   fileprivate var refusal: CallbackQueue.Refusal? {
     if case .failure(let refusal) = self { refusal } else { nil }
   }

@@ -22,7 +22,7 @@ import Testing
     await inHand.take(number, deadline: time.now + .seconds(seconds))
   }
 
-  /// Lets one wait in a task, and returns once it does.
+  /// Starts a task that waits for the number, and returns once it waits.
   private func wait(seconds: Int64 = 20) async throws -> Task<CallbacksInHand.NumberTurn, Never> {
     let before = inHand.count(at: number)
     let task = Task { await take(seconds: seconds) }
@@ -86,7 +86,7 @@ import Testing
     var waiting: [Task<CallbacksInHand.NumberTurn, Never>] = []
     for _ in 0..<CallbacksInHand.mostWaiting { waiting.append(try await wait()) }
     #expect(await take() == .full)
-    // One that has not to wait is not concerned.
+    // A callback that does not have to wait is not affected.
     let elsewhere = CallbacksInHand.Number(owner: "app", number: try E164("+14155550101"))
     #expect(await inHand.take(elsewhere, deadline: time.now + .seconds(9)) == .free)
     #expect(await inHand.take(elsewhere, deadline: time.now + .seconds(9)) == .full)

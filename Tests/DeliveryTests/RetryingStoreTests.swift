@@ -52,7 +52,7 @@ import Testing
         limits: .init(perSlot: 9, perNumber: 9))
     }
 
-    /// What beginning throws.
+    /// The error that `begin` throws.
     func failure(of intent: CallbackIntent) async throws -> StoreError {
       try #require(await #expect(throws: StoreError.self) { _ = try await store.begin(intent, at: now) })
     }
@@ -65,13 +65,14 @@ import Testing
     let fixture = Fixture()
     let first = try fixture.intent(key: key)
     fixture.doubtful.set(.committedInDoubt, withdraws: false)
-    // The answer waits for no withdrawal.
+    // The error does not wait for the withdrawal.
     #expect(try await fixture.failure(of: first).isInDoubt)
     try await eventually { fixture.doubtful.tries == 1 }
     #expect(fixture.inHand.count == 1)
     fixture.doubtful.set(.fine, withdraws: false)
     for number in 1...3 {
-      // No false word meanwhile: neither that it is running nor that it stands.
+      // Meanwhile, nobody is told that the callback is in progress or that it is a duplicate: neither is
+      // certain.
       let again = try fixture.intent(key: key)
       await #expect(throws: StoreError.self) { try await fixture.store.standing(of: again, at: fixture.now) }
       #expect(try await fixture.failure(of: again).kind == .unavailable)
@@ -80,7 +81,7 @@ import Testing
       fixture.time.advance(by: .seconds(2))
       try await eventually { fixture.doubtful.tries == number + 1 }
     }
-    // Others are not concerned.
+    // Other callbacks are not affected.
     #expect(try await fixture.store.begin(try fixture.intent("+14155550166"), at: fixture.now) == .begun)
     fixture.doubtful.set(.fine, withdraws: true)
     try await eventually { fixture.time.due.count == 1 }
@@ -90,7 +91,7 @@ import Testing
     let standing = try await fixture.store.standing(of: again, at: fixture.now)
     #expect(standing == CallbackStanding(key: .free, duplicate: nil))
     #expect(try await fixture.store.begin(again, at: fixture.now) == .begun)
-    // What stands in earnest is told as ever.
+    // A callback that has certainly begun is reported as usual.
     let more = try fixture.intent(key: key)
     let said = try await fixture.store.begin(more, at: fixture.now)
     #expect(said == (key == nil ? .duplicate(again.id) : .inProgress(again.id)))
@@ -102,14 +103,15 @@ import Testing
     #expect(try await fixture.failure(of: try fixture.intent()).isInDoubt == false)
     await settle()
     #expect(fixture.doubtful.tries == 0 && fixture.store.count == 0)
-    // In doubt, and never there: once is enough, because the store says when it is certain.
+    // The commit was in doubt and did not happen: one withdrawal is enough, because the store says when it is
+    // certain.
     fixture.doubtful.set(.lostInDoubt, withdraws: true)
     #expect(try await fixture.failure(of: try fixture.intent()).isInDoubt)
     try await eventually { fixture.doubtful.tries == 1 && fixture.store.count == 0 }
     #expect(fixture.time.due.isEmpty)
   }
 
-  /// Lets so many tries fail, each after its pause.
+  /// Lets `tries` attempts fail, each after its pause.
   private func fail(_ tries: Int, _ fixture: Fixture) async throws {
     for _ in 0..<tries {
       let before = fixture.doubtful.tries
@@ -127,7 +129,7 @@ import Testing
     try await eventually { fixture.doubtful.tries == 1 }
     try await fail(1000, fixture)
     #expect(fixture.inHand.count == 1)
-    // Though its time is long over, no one takes it for abandoned.
+    // The callback is long overdue, but is not recovered as abandoned.
     let overdue = fixture.store.overdue(at: fixture.now)
     #expect(overdue == [intent.id])
     let held = try await fixture.doubtful.base.recoverCallbacks(at: fixture.now, besides: overdue)
@@ -199,7 +201,8 @@ import Testing
     #expect(overdue == [intent.id])
     let held = try await fixture.doubtful.base.recoverCallbacks(at: fixture.now, besides: overdue)
     #expect(held.callbacks == 0)
-    // Another instance may have taken this one for gone all the same. This one knows better.
+    // Another instance may still have recovered the callback, if it thought that this one was gone. This one
+    // has the true result.
     #expect(try await fixture.doubtful.base.recoverCallbacks(at: fixture.now, besides: []).callbacks == 1)
     #expect(saved.withLock { $0 } == [])
     fixture.doubtful.set(settles: true)
@@ -271,7 +274,7 @@ import Testing
     let asking = Task { await fixture.store.ended(id, .cancelled, at: now) }
     try await eventually { fixture.doubtful.tries == 1 }
     try await fail(1, fixture)
-    // Another instance moves it meanwhile, if it is there, and that is acknowledged.
+    // Another instance moves the appointment meanwhile, if it still exists, and confirms that.
     var moved = booking
     moved = Booking(
       intent: moved.intent, at: now.advanced(by: .seconds(600)), slot: 0, content: [], limits: moved.limits)
@@ -287,7 +290,7 @@ import Testing
     #expect(
       try await fixture.doubtful.base.callbacks([id]).first?.status == (isCancelled ? .cancelled : .scheduled)
     )
-    // An end by another instance is not this one.
+    // An ending by another instance is not reported as this one's.
     #expect(await fixture.store.ended(id, .cancelled, at: now.advanced(by: .seconds(1))) == nil)
   }
 
@@ -319,7 +322,7 @@ import Testing
     }
     try await expectRefused { _ = try await store.end(id, .unanswered(serial: 1), returning: [], at: now) }
     #expect(store.overdue(at: now.advanced(by: .seconds(9999))) == [])
-    // Its owner needs no clock.
+    // An owner can cancel without a right clock.
     guard case .ended = try await store.end(id, .cancelled, returning: [], at: now) else {
       Issue.record("not cancelled")
       return
@@ -338,7 +341,7 @@ import Testing
 }
 
 extension RetryingStore {
-  /// Ends an appointment that has taken nothing from allowances.
+  /// Ends an appointment without allowances.
   fileprivate func end(
     _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
   ) async throws(StoreError) -> EndResult {

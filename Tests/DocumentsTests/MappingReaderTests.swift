@@ -1,4 +1,4 @@
-// Tests that declared keys are read, unknown ones refused, and that the JSON Schema says the same.
+// Tests that declared keys are read and unknown ones refused, and that the JSON Schema agrees.
 
 import Documents
 import JSON
@@ -18,7 +18,7 @@ private enum Keys {
   static let file = Key<String>.one("secret_file", .text, "A file.")
   static let all: [any DeclaredKey] = [name, mode, count, span, flag, words, list, file]
 
-  /// Reads all of them, and says what is wrong.
+  /// Reads all keys and returns the problems.
   static func problems(_ members: [DocumentNode.Member]) -> [String] {
     var reader = MappingReader(DocumentNode(.mapping(members)), path: "thing")
     _ = (reader.value(name), reader.value(mode), reader.value(count), reader.value(span))

@@ -2,7 +2,7 @@
 
 import HTTP
 
-/// What a parser made of a stream of octets, in a form that can be compared.
+/// The result of parsing a stream of bytes, in a form that can be compared.
 struct ParserTrace: Equatable, CustomStringConvertible {
   struct Parsed: Equatable {
     var line: String
@@ -12,7 +12,7 @@ struct ParserTrace: Equatable, CustomStringConvertible {
   }
 
   enum End: Equatable {
-    /// All octets were taken; the phase says what is pending.
+    /// All bytes were consumed. The phase says what is pending.
     case open(String)
     case failed(ParseFailure)
   }
@@ -22,7 +22,7 @@ struct ParserTrace: Equatable, CustomStringConvertible {
 
   var description: String { "\(requests) \(end)" }
 
-  /// Feeds octets cut at the given offsets, each segment as often as it takes.
+  /// Parses bytes that are cut at the given offsets, each segment in as many calls as it takes.
   init(_ octets: [UInt8], cutAt cuts: [Int] = [], limits: MessageLimits = MessageLimits()) {
     var parser = RequestParser(limits: limits)
     var request = Request()
@@ -56,7 +56,8 @@ struct ParserTrace: Equatable, CustomStringConvertible {
   }
 }
 
-/// The first outcome that differs from the whole stream's, over every cut in two and octet by octet; nil when none does.
+/// The first result that differs from that of the whole stream, for every cut in two and for single bytes;
+/// nil if none does.
 func segmentationMatters(_ octets: [UInt8], limits: MessageLimits = MessageLimits()) -> String? {
   let whole = ParserTrace(octets, limits: limits)
   for cut in 0...octets.count {

@@ -1,4 +1,4 @@
-// Tests of header fields that are serialised once and used in many responses.
+// Tests of header fields that are serialized once and used in many responses.
 
 import HTTP
 import Testing

@@ -1,4 +1,4 @@
-// Tests of responses that are serialised once and sent many times.
+// Tests of responses that are serialized once and sent many times.
 
 import HTTP
 import Testing

@@ -58,7 +58,7 @@ private let spice = [
   let names = try FileManager.default.contentsOfDirectory(atPath: folder)
   #expect(!names.isEmpty)
   for name in names {
-    // The first octet tells the fuzzer how to cut.
+    // The first byte tells the fuzz target where to cut.
     let stream = try Array(Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)).dropFirst())
     if let difference = segmentationMatters(stream) { Issue.record("\(name): \(difference)") }
   }

@@ -20,7 +20,7 @@ private let host = "Host: a.example\r\n"
   #expect(trace.end == .open("idle"))
 }
 
-/// What must be taken: the stream, and the request lines it holds.
+/// Streams that must be accepted, and the request lines in each.
 private let accepted: [(String, [String])] = [
   ("GET / HTTP/1.1\r\n\(host)\r\n", ["get / http11"]),
   ("GET / HTTP/1.0\r\n\r\n", ["get / http10"]),
@@ -56,7 +56,7 @@ private let accepted: [(String, [String])] = [
   #expect(segmentationMatters(octets(stream)) == nil)
 }
 
-/// What must be refused as malformed; each stands alone and before anything else could be wrong with it.
+/// Streams that must be refused as malformed. Each has one fault, which comes first.
 private let malformed: [String] = [
   // Request lines.
   " / HTTP/1.1\r\n", "GET  / HTTP/1.1\r\n", "GET /  HTTP/1.1\r\n", "GET / HTTP/1.1 \r\n",
@@ -89,7 +89,7 @@ private let malformed: [String] = [
   "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost:\r\n", "GET / HTTP/1.1\r\n\(host)\(host)",
   "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n", "GET / HTTP/1.1\r\nHost: a, b\r\n",
   "GET / HTTP/1.1\r\nHost: a@b\r\n",
-  // What must be single.
+  // Fields that must occur once.
   "GET / HTTP/1.1\r\nAuthorization: a\r\nauthorization: a\r\n",
   "GET / HTTP/1.1\r\nX-API-Key: a\r\nX-Api-Key: a\r\n",
   "GET / HTTP/1.1\r\nContent-Type: a\r\nContent-Type: a\r\n", "GET / HTTP/1.1\r\nOrigin: a\r\nOrigin: b\r\n",
@@ -116,7 +116,7 @@ private let malformed: [String] = [
   let trace = ParserTrace(octets(stream))
   #expect(trace.requests.isEmpty)
   #expect(trace.end == .failed(.malformed))
-  // One octet less is not yet wrong: the refusal comes neither early nor late.
+  // Without its last byte, the stream is not wrong yet: the refusal comes neither early nor late.
   let shorter = ParserTrace(Array(octets(stream).dropLast()))
   #expect(shorter.end != .failed(.malformed))
   #expect(segmentationMatters(octets(stream)) == nil)

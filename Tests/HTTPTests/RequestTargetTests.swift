@@ -61,7 +61,7 @@ private func get(_ target: String) -> Request { request("GET \(target) HTTP/1.1\
 ]) func `a query item is there once or not at all`(target: String, item: Request.QueryItem) {
   #expect(get(target).queryItem("app") == item)
   #expect(get(target).hasQueryItem("app") == (item != .absent))
-  // A known text stands for its octets. It is not asked for those that are encoded.
+  // A known text may replace its bytes. The closure is not called for encoded bytes.
   let known = get(target).queryItem("app") { octets in
     for index in octets.indices {
       let octet = octets[index]

@@ -28,7 +28,7 @@ func request(_ text: String) -> Request {
 }
 
 @Test func `names with the same hash are compared by their octets`() {
-  // FNV-1a has these two collide, found by search.
+  // These two names collide in FNV-1a; found by search.
   let one = FieldName("costarring")
   let other = FieldName("liquid")
   #expect(one.hash == other.hash && one != other)

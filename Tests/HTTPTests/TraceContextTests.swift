@@ -36,7 +36,7 @@ private func trace(ofRequestWith lines: String) -> TraceContext? {
   // An unknown version is read by its known part, whatever follows a dash.
   "cc-\(trace)-\(span)-01", "cc-\(trace)-\(span)-01-what-the-future-will-be-like", "01-\(trace)-\(span)-01",
   "01-\(trace)-\(span)-01-", "fe-\(trace)-\(span)-ff-0",
-  // Flags that nobody knows yet.
+  // Flags that are not defined yet.
   "00-\(trace)-\(span)-ff", "00-\(trace)-\(span)-02",
 ])
 func `what the standard allows is taken`(text: String) {
@@ -86,7 +86,7 @@ func `what the standard does not allow is no context`(text: String) {
   #expect(trace(ofRequestWith: "TraceParent:\t 00-\(trace)-\(span)-01 \t\r\n")?.traceID == trace)
   #expect(trace(ofRequestWith: "") == nil)
   #expect(trace(ofRequestWith: "traceparent: \r\n") == nil)
-  // Not even where both say the same.
+  // Two fields are refused even if they are equal.
   #expect(trace(ofRequestWith: line + line) == nil)
   #expect(trace(ofRequestWith: line + "Traceparent: 00-\(trace)-6543210987654321-01\r\n") == nil)
   #expect(trace(ofRequestWith: "trace-parent: 00-\(trace)-\(span)-01\r\n") == nil)

@@ -1,4 +1,4 @@
-// Tests of one message of an AI agent's client: which era it is of, and how it is refused.
+// Tests of one message from an AI agent: its protocol version, and how it is refused.
 
 import API
 import Configuration

@@ -1,4 +1,4 @@
-// Tests of what clients of Genesys Mobile Services read: times, records, names and errors.
+// Tests of the format for clients of Genesys Mobile Services: times, records, names and errors.
 
 import API
 import Foundation
@@ -95,7 +95,7 @@ import Testing
 @Suite struct GMSErrorTests {
   private static let time = ManualTime()
 
-  /// What a client reads.
+  /// A response as a client reads it.
   private struct Shown {
     let response: Response
     let document: JSONObject
@@ -118,7 +118,7 @@ import Testing
       response: response, document: try #require(try JSONValue(parsing: response.content).object))
   }
 
-  /// The place of each code: a class of exceptions, or nil for a problem document.
+  /// Each code's form in a response: an exception class, or nil for a problem document.
   private static let places: [(exception: String?, codes: [Problem.Code])] = [
     (
       nil,
@@ -186,7 +186,8 @@ import Testing
     }
   }
 
-  /// Codes of installations, codes and claims, and those that a connection gets before its request has an endpoint.
+  /// Codes that GMS clients never get: those of installations, codes and claims, and those of a connection
+  /// whose request has no endpoint yet.
   private static let neverMet: [Problem.Code] = [
     .requestExpired, .alreadyDelivered, .claimExpired, .challengeExpired, .slowDown, .tooMany,
     .malformedRequest,

@@ -9,7 +9,7 @@ import Testing
 @Suite struct GMSQueryTests {
   private static func code(_ query: String) -> Problem.Code? { problem(query)?.code }
 
-  /// The problem; nil if the query is taken.
+  /// The problem; nil if the query is accepted.
   private static func problem(_ query: String) -> Problem? {
     let octets = Array("GET /?\(query) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
     var (parser, request, offset) = (
@@ -32,7 +32,7 @@ import Testing
     #expect(Self.code("operand=AND&_id=x&_=1700000000000" + Self.conditions(63)) == nil)
     #expect(Self.code("_id=x" + Self.conditions(64)) == .malformedRequest)
     #expect(Self.code("_id=x" + Self.conditions(5000)) == .malformedRequest)
-    // As many as fit, with escapes and all of one name.
+    // As many conditions as fit, with escapes and all with the same name.
     #expect(Self.code("_id=x" + String(repeating: "&%61=1", count: 5000)) == .malformedRequest)
   }
 

@@ -1,4 +1,4 @@
-// Tests of the body of a request for a ticket: its limits at n and n + 1, and what makes two bodies the same.
+// Tests of the body of a ticket request: its limits at n and n + 1, and when two bodies count as the same.
 
 import API
 import JOSE

@@ -1,4 +1,4 @@
-// Tests of whom audit lines name that are made from a record.
+// Tests of the owner that audit lines made from a record name.
 
 import API
 import Gate

@@ -1,4 +1,4 @@
-// Tests of the codes that callbacks of installations carry, and of whether an installation still holds.
+// Tests of the codes that callbacks of installations carry, and of whether an installation is still active.
 
 import Gate
 import JOSE
@@ -25,7 +25,7 @@ import Testing
       .none)
   }
 
-  /// Keeps an installation with a secret.
+  /// Saves an installation with a secret.
   private func put(secret: UInt8 = 1, generation: Int64 = 5, isRevoked: Bool = false) async throws
     -> Installation
   {

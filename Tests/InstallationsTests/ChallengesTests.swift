@@ -1,4 +1,4 @@
-// Tests of challenges, and of what a phone signs.
+// Tests of challenges, and of the data that a phone signs.
 
 import JOSE
 import Sealing
@@ -20,7 +20,7 @@ import Testing
       challenges.standing(of: challenge, for: "shop", at: now + seconds)
     }
     #expect(standing(0) == .good && standing(299) == .good)
-    // A request that has used it at its end may be repeated for ten minutes.
+    // A request that used the challenge at its end may be repeated for ten minutes.
     #expect(standing(300) == .over && standing(299 + 600) == .over)
     #expect(standing(300 + 660) == .foreign)
     // Another instance's clock may be ahead.
@@ -37,7 +37,7 @@ import Testing
     }
     #expect(standing(StoreKeys(current: key), challenge, "other") == .foreign)
     #expect(standing(StoreKeys(current: other), challenge) == .foreign)
-    // During a rotation, both keys are good.
+    // During a rotation, both keys are valid.
     #expect(standing(StoreKeys(current: other, previous: key), challenge) == .good)
     let bytes = try #require(Base64URL.decode(challenge))
     for index in bytes.indices {

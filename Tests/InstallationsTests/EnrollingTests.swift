@@ -1,4 +1,4 @@
-// Tests of the steps of an enrolment, each decided from what a store has.
+// Tests of the steps of an enrollment, each decided from the store's records.
 
 import Gate
 import JOSE
@@ -53,14 +53,14 @@ import Testing
     let named = client.id.description
     #expect(try owner(after: InstallationView()) == named)
     #expect(try owner(after: InstallationView(installation: installation())) != named)
-    // A user's installation counts what came before it.
+    // A user's installation keeps the count of deliveries before it.
     let ann = InstallationUser(callerID: "users", subject: "ann")
     #expect(try owner(after: InstallationView(installation: installation(user: ann))) == named)
     let later = Installation(
       client: client, appID: "shop", user: ann, address: "192.0.2.1", secret: SHA256Digest(of: [2]),
       generation: 7, createdAt: now, usedAt: now, operatorDeliveries: 1)
     #expect(try owner(after: InstallationView(installation: later)) != named)
-    // The store has forgotten the first one.
+    // The store has deleted the first installation.
     var view = InstallationView()
     view.isIDSpent = true
     #expect(try owner(after: view).hasPrefix(named + "-"))
@@ -102,7 +102,7 @@ import Testing
       Issue.record("not delivered")
       return
     }
-    // What delivers nothing needs no record.
+    // A poll that delivers nothing needs no record.
     guard case .success(.pending) = step(.pending, isRecorded: false).result else {
       Issue.record("not pending")
       return
@@ -157,7 +157,7 @@ import Testing
     #expect(refusal(Enrolling.open(keyed(.pending), view)) == nil)
     view.enrolment = nil
     #expect(refusal(Enrolling.open(keyed(.pending), view)) == .keyTaken)
-    // A request without a key has none, whatever its polls prove.
+    // A request without a key stays without one, whatever its polls prove.
     view = InstallationView(enrolment: enrolment(.approved))
     view.isKeyTaken = true
     #expect(poll(view, proven: key).change.installation.map { $0.key == nil } == true)
@@ -209,18 +209,19 @@ import Testing
     #expect(refusal(install(full)) == .tooMany)
     full.others = 1
     #expect(!install(full).change.isEmpty)
-    // What is idle is still its owner's, and may be another app's, whose terms are not known here.
+    // An idle installation still belongs to its owner, and perhaps to another app, whose terms are not known
+    // here.
     var idle = installation(user: bob)
     idle.usedAt = Instant(seconds: 1, nanoseconds: 0)
     #expect(refusal(install(InstallationView(installation: idle))) == .taken)
     idle = installation(user: ann)
     idle.usedAt = Instant(seconds: 1, nanoseconds: 0)
     #expect(!install(InstallationView(installation: idle)).change.isEmpty)
-    // It did not count any more, so it needs room.
+    // The idle installation no longer counted, so it needs room.
     full = InstallationView(installation: idle)
     full.others = 2
     #expect(refusal(install(full)) == .tooMany)
-    // What is revoked has no owner.
+    // A revoked installation has no owner.
     var revoked = installation(user: bob)
     revoked.revokedAt = now
     #expect(!install(InstallationView(installation: revoked)).change.isEmpty)
@@ -247,7 +248,7 @@ import Testing
     }
     #expect(new.user == nil && new.secret == secret && new.generation > kept.generation)
     #expect(new.operatorDeliveries == kept.operatorDeliveries + 1)
-    // Where it has a key, the secret could be a thief's.
+    // If the installation has a key, whoever only has the secret could be a thief.
     let keyed = Installation(
       client: client, appID: "shop", user: nil, address: "192.0.2.1", secret: old, generation: 7,
       createdAt: now, usedAt: now, key: SHA256Digest(of: [5]))
@@ -255,7 +256,7 @@ import Testing
     #expect(refusal(install(keyed, replacing: old, key: SHA256Digest(of: [6]))) == .taken)
     #expect(refusal(install(keyed, replacing: secret, key: keyed.key)) == .taken)
     #expect(install(keyed, replacing: old, key: keyed.key).change.installation?.key == keyed.key)
-    // The answer of this transaction was lost.
+    // The response of this transaction was lost.
     #expect(install(new, replacing: old) == (InstallationChange(), .success(new)))
     #expect(install(nil).change.endsOthers)
     var dead = kept
@@ -265,7 +266,7 @@ import Testing
     dead.usedAt = Instant(seconds: 1, nanoseconds: 0)
     #expect(!install(dead).change.isEmpty)
     #expect(refusal(install(dead, app: "other")) == .taken)
-    // A user's is a user's.
+    // A user's installation stays the user's.
     kept = installation(user: InstallationUser(callerID: "users", subject: "ann"))
     #expect(refusal(install(kept)) == .taken)
   }
@@ -298,7 +299,7 @@ import Testing
     #expect(refusal(byAttestation()) == .keyInUse)
     #expect(refusal(byUser()) == .keyInUse)
     #expect(refusal(Enrolling.open(waiting, view)) == .keyInUse)
-    // The poll that delivers has to lock the key first.
+    // The delivering poll must lock the key first.
     func poll(_ locked: SHA256Digest?) -> Enrolling.Step<Enrolling.Poll> {
       Enrolling.poll(client, appID: "shop", secret: secret, locked: locked, proven: nil, view, at: now)
     }
@@ -338,12 +339,12 @@ import Testing
         let step = install(made, byUser: byUser, since: before)
         #expect(step.change.isEmpty && step.result == .success(made))
       }
-      // It was revoked since, or replaced by a later request, which may be revoked since.
+      // The installation was revoked meanwhile, or replaced by a later request, which may itself be revoked.
       for made in [
         kept(secret, user: user, isRevoked: true), kept(SHA256Digest(of: [9]), user: user),
         kept(SHA256Digest(of: [9]), user: user, isRevoked: true),
       ] { #expect(refusal(install(made, byUser: byUser, since: before)) == .delivered) }
-      // The first one has made nothing: what was there before gives way as it would have then.
+      // The first request made nothing, so the earlier installation is replaced as it would have been then.
       let revoked = kept(SHA256Digest(of: [9]), user: user, isRevoked: true)
       let step = install(revoked, byUser: byUser, since: now.advanced(by: .seconds(1)))
       #expect(step.change.installation?.secret == secret)
@@ -402,7 +403,7 @@ import Testing
     }
     let other = InstallationIdentity(revoked.client.id, generation: revoked.generation - 1)
     #expect(refusal(Enrolling.revoke(view, only: other, at: now)) == .invalidClient)
-    // Its owner has asked for another one since.
+    // Its owner has requested another installation meanwhile.
     view.live = 1
     #expect(Enrolling.revoke(view, only: revoked.identity, at: now).0 == InstallationChange())
     #expect(Enrolling.revoke(view, only: revoked.identity, at: now).1 == .success(.before(revoked)))
@@ -467,7 +468,7 @@ import Testing
     }
     #expect(verify(OneTimePassword.step(at: later.seconds), at: later) == .success(true))
     #expect(kept.codes.failures == 0 && kept.codes.lockedUntil == nil)
-    // A part of a second counts as a whole one: a client that waits as long is let in.
+    // Fractions of a second are rounded up: a client that waits as told is let in.
     later = later.advanced(by: .milliseconds(900))
     for _ in 1...5 { #expect(verify(-1, at: later) == .success(false)) }
     #expect(verify(-1, at: later.advanced(by: .milliseconds(28_200))) == .failure(.locked(2)))

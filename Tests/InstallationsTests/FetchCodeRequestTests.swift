@@ -1,4 +1,4 @@
-// Tests of what is named when the form of a request to `POST /fetch-code` does not decode.
+// Tests of the fields named when the form of a request to `POST /fetch-code` does not decode.
 
 import API
 import JOSE

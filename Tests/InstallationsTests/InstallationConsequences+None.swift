@@ -1,11 +1,11 @@
-// A service of installations without appointments, for tests.
+// Consequences for installations in tests without appointments.
 
 import Store
 
 @testable import Installations
 
 extension InstallationConsequences {
-  /// Nothing follows, and what is in doubt stays so.
+  /// No consequences. A result in doubt stays in doubt.
   static let none = InstallationConsequences(
     receipts: { _, _ in nil }, complete: { _ in }, findOut: { _, _ in })
 }

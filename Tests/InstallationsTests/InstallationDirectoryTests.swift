@@ -18,7 +18,7 @@ import Testing
 
   init() { directory = InstallationDirectory(store: store, clock: time) }
 
-  /// Saves the installation as another instance does.
+  /// Saves the installation as another instance would.
   @discardableResult
   private func put(
     _ generation: Int64, user: String? = "ann", isRevoked: Bool = false
@@ -83,7 +83,7 @@ import Testing
     async let look = directory.look(Self.id)
     await old.began()
     time.advance(by: .milliseconds(1))
-    // Revoked here, and then so many others change that nothing is known of this one.
+    // The installation is revoked here. Then so many others change that nothing is known about this one.
     directory.forget(Self.id)
     for number in 0..<InstallationDirectory.capacity {
       let end = String(number + 1_000_000)
@@ -131,10 +131,10 @@ private final class PausingStore: StoreDecorator {
   let base = memoryStore()
   private let state = Mutex<(pause: Pause?, reads: Int)>((nil, 0))
 
-  /// How many installations were read.
+  /// Number of installations read.
   var reads: Int { state.withLock { $0.reads } }
 
-  /// Has the next read wait.
+  /// Makes the next read wait.
   func pause() -> Pause {
     let pause = Pause()
     state.withLock { $0.pause = pause }

@@ -1,4 +1,4 @@
-// Tests of how coarsely the last use of an installation is kept.
+// Tests of the precision with which an installation's last use is saved.
 
 import Installations
 import Testing

@@ -1,4 +1,4 @@
-// Tests of the regular work on installations: their last uses are kept, and they are counted.
+// Tests of the periodic work on installations: saving their last uses, and counting them.
 
 import Gate
 import JOSE

@@ -18,7 +18,7 @@ import Testing
   private let time = ManualTime()
   private let steps = Steps()
 
-  /// What the service wants to find out later.
+  /// The checks that the service postpones.
   private final class Steps: Sendable {
     private let waiting = Mutex<[@Sendable () async throws(StoreError) -> Void]>([])
 
@@ -26,7 +26,7 @@ import Testing
       waiting.withLock { $0.append(step) }
     }
 
-    /// Runs what waits, and returns how many steps there were.
+    /// Runs the waiting checks, and returns their number.
     func run() async throws -> Int {
       let steps = waiting.withLock { waiting in
         defer { waiting = [] }
@@ -78,11 +78,11 @@ import Testing
     store.set(.fine)
     #expect(try await steps.run() == 1)
     #expect(found.withLock { $0 } == (fate == .committed ? [0] : []))
-    // At any instance.
+    // The revocation can be repeated at any instance.
     #expect(try await service.installations(subject: "ann") == [Self.id])
     try await self.service().revoke(Self.id)
     #expect(try await store.base.installation(Self.id)?.revokedAt != nil)
-    // The second one of a revocation that was certain finds nothing.
+    // A second revocation finds nothing if the first was certain.
     if fate == .lost {
       guard case .refused(.unknown) = try await self.failure({ try await service.revoke(Self.id) }) else {
         Issue.record("revoked twice")
@@ -129,7 +129,7 @@ import Testing
   private static let client = InstallationClient(id: id, app: "Shop", detail: nil)
   private static let address = IPAddress("192.0.2.1")!
 
-  /// A grant to enroll, where no rule objects.
+  /// A grant to enroll, without rules.
   private func grant() throws -> Grant {
     let facts = Facts(
       action: .enrol, callerID: "users", subject: "ann", appID: "shop", address: nil, phone: nil,
@@ -169,7 +169,7 @@ import Testing
     }
   }
 
-  /// What has become of the enrollment before the server finds out.
+  /// What happens to the enrollment before the server checks.
   enum Since: CaseIterable, Sendable { case nothing, repeated, revoked }
 
   @Test(arguments: Authority.allCases, Since.allCases)
@@ -191,7 +191,7 @@ import Testing
       test.time.advance(by: .seconds(1))
       switch since {
       case .nothing: break
-      // The request that is made again pays for itself.
+      // A repeated request uses an allowance of its own.
       case .repeated: try await test.enrol(authority, service, since: start)
       case .revoked where fate == .committed && authority != .operators: try await service.revoke(Self.id)
       case .revoked: break
@@ -214,7 +214,7 @@ import Testing
     let all = [
       secret(), secret(2), secret(app: "bank"), secret(user: "ben"), secret(of: "others"),
       secret(user: nil),
-      // One name goes on where the other one ends.
+      // The names only differ in where one ends and the next begins.
       secret(app: "shopu", of: "sers"), secret(user: "nn", of: "usersa"),
     ]
     #expect(Set(all).count == all.count)

@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func `names of one length that share a slot are told apart`() {
-    // With so many names in twice as many slots, many meet: of 4,096 at random a third.
+    // With twice as many slots as names, many names share a slot: about a third of 4,096.
     for count in [2, 3, 4, 4096] {
       let names = (0..<count).map { "n\(10_000 + $0)" }
       let index = NameIndex(names)
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `names with the same hash are told apart`() {
-    // The second halves differ as the hashes of the first ones do.
+    // The second halves differ exactly as the hashes of the first halves, so that the hashes are equal.
     let twins = ["app-0000chat-app", "app-0001chac-apg"]
     let index = NameIndex(twins)
     #expect(NameIndex.hash(twins[0].utf8.span) == NameIndex.hash(twins[1].utf8.span))

@@ -4,7 +4,7 @@ import Testing
 import Texts
 
 @Suite struct OctetSearchTests {
-  // `#expect` takes no value that cannot escape.
+  // `#expect` does not accept a value that cannot escape.
   private func firstIndex(of octet: UInt8, in octets: [UInt8]) -> Int? { octets.span.firstIndex(of: octet) }
   private func hasControl(_ octets: [UInt8]) -> Bool { octets.span.hasControl }
   private func areEqual(_ octets: [UInt8], _ others: [UInt8]) -> Bool {
@@ -19,7 +19,7 @@ import Texts
         #expect(octets.span.firstIndex(of: 9) == index)
         #expect(octets.span.firstIndex(of: 9, from: index) == index)
         #expect(octets.span.firstIndex(of: 9, from: index + 1) == nil)
-        // Neighbours by one bit, whose marks a borrow could forge.
+        // Neighboring values, which a borrow in the arithmetic could mark by mistake.
         for neighbour: UInt8 in [6, 8] {
           octets[index] = neighbour
           #expect(firstIndex(of: 7, in: octets) == (index > 0 ? 0 : length > 1 ? 1 : nil))

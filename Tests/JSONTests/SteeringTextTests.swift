@@ -1,4 +1,4 @@
-// Tests of how commands write what others wrote.
+// Tests of how commands print text from other people.
 
 import Testing
 import Texts

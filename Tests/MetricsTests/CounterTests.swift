@@ -32,7 +32,7 @@ import Testing
     #expect(durations.contains(#"d_seconds_bucket{route="/a",le="0.0001"} 2"#))
     #expect(durations.contains(#"d_seconds_sum{route="/a"} 0.0041"#))
     #expect(durations.contains(#"d_seconds_count{route="/a"} 4"#))
-    // What has no duration leaves none.
+    // A request without a duration adds none.
     #expect(!durations.contains { $0.contains("other") })
   }
 

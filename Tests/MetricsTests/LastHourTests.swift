@@ -1,4 +1,4 @@
-// Tests of the gains of counters by minute.
+// Tests of the increase of counters per minute.
 
 import Testing
 

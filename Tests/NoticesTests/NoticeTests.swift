@@ -1,4 +1,4 @@
-// Tests of notices, their ids and the devices' tokens.
+// Tests of notifications, their IDs and the devices' tokens.
 
 import Platform
 import TestSupport

@@ -1,4 +1,4 @@
-// Tests that no number in an answer of a provider of notices ends the process.
+// Tests that no number in a push provider's response crashes the process.
 
 import HTTP
 import Platform

@@ -1,4 +1,4 @@
-// Tests of what an event of Talkdesk's says of a call.
+// Tests of what an event from Talkdesk says about a call.
 
 import Gate
 import JOSE
@@ -133,11 +133,11 @@ import Testing
     #expect(Self.ended(["start_time": ""])?.start == Instant(rfc3339: "2026-11-23T10:00:00Z"))
     #expect(Self.ended(["timestamp": "N/A"])?.outcome.at == Instant(rfc3339: "2026-11-23T10:00:52Z"))
     #expect(Self.ended(["start_time": "", "total_duration": ""]) == nil)
-    // The talk is not the whole duration.
+    // The talk time is not the total duration.
     #expect(Self.ended(["timestamp": "", "total_duration": "N/A"]) == nil)
     #expect(Self.ended(["timestamp": "", "start_time": ""]) == nil)
     #expect(Self.ended(["total_duration": ""])?.outcome.at == Instant(rfc3339: "2026-11-23T10:00:52Z"))
-    // An end before the beginning is none.
+    // An end before the start is ignored.
     #expect(
       Self.ended(["timestamp": "2026-11-23T09:00:00Z"])?.outcome.at
         == Instant(rfc3339: "2026-11-23T10:00:00Z"))

@@ -1,4 +1,5 @@
-// Tests of the nightly report: who asks for it, how often, for which span, and for what a failure is taken.
+// Tests of the nightly report: which instance requests it, how often, for which span, and how failures are
+// classified.
 
 import Gate
 import HTTP
@@ -12,12 +13,12 @@ import Testing
 
 @testable import Outcomes
 
-/// A store of which only the calls are asked: each is some callback's.
+/// A store that only matches calls to callbacks. A call that a test does not list matches none.
 private final class Callbacks: OutcomeStore {
   let calls = Mutex<[String]>([])
-  /// The callbacks of calls.
+  /// Callbacks by call.
   let told = Mutex<[String: StoredCallback]>([:])
-  /// Calls that fit several callbacks, until another one is told.
+  /// Calls that fit several callbacks until another call is matched.
   let ambiguous = Mutex<[String: String]>([:])
 
   func conclude(_ call: EndedCall, within window: CallWindow, at now: Instant) async throws(StoreError)
@@ -45,7 +46,8 @@ private final class Callbacks: OutcomeStore {
 
   private static func at(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text)) }
 
-  /// Instances that share a store, and Talkdesk's answers in order. Without one it works on the report until it is given up.
+  /// Instances that share a store, and Talkdesk's responses in order. If no response is left, Talkdesk works
+  /// on the report until it is given up.
   private final class Fixture: Sendable {
     struct Instance {
       let report: NightlyReport
@@ -62,8 +64,8 @@ private final class Callbacks: OutcomeStore {
     private let settings: OutcomeSettings
 
     /// - Parameters:
-    ///   - minute: When the report is asked for, after midnight.
-    ///   - read: Up to when calls were read before.
+    ///   - minute: minutes after midnight at which the report is requested.
+    ///   - read: the end of the calls read before.
     init(
       instances count: Int = 1, at minute: Int64 = 210, read: String? = "2026-11-22T03:30:00Z",
       _ answers: [Answer]
@@ -106,7 +108,7 @@ private final class Callbacks: OutcomeStore {
     var spans: [String] { asked.withLock { $0.map { "\($0.from.rfc3339) \($0.to.rfc3339)" } } }
     func state() async throws -> ReportState? { try await store.updateReport { (nil, $0) } }
 
-    /// Lets time pass in steps in which every instance looks at it.
+    /// Lets time pass in steps, and lets every instance wake after each.
     func pass(_ duration: Duration, by step: Duration = .seconds(5)) async throws {
       for _ in 0..<Int(duration / step) {
         try await time.untilSleepers(instances.withLock { $0.count })
@@ -115,14 +117,14 @@ private final class Callbacks: OutcomeStore {
       }
     }
 
-    /// Lets nobody look meanwhile.
+    /// Lets time pass at once, so that no instance wakes in between.
     func jump(_ span: Duration) async throws {
       try await time.untilSleepers(instances.withLock { $0.count })
       time.advance(by: span)
       await settle()
     }
 
-    /// Ends an instance: by SIGKILL, or with what it does at its end.
+    /// Ends an instance, either as SIGKILL would or in order.
     func end(_ number: Int, killed: Bool = false) async {
       guard let instance = instances.withLock({ $0.removeValue(forKey: number) }) else { return }
       instance.job.cancel()
@@ -172,7 +174,7 @@ private final class Callbacks: OutcomeStore {
   @Test func `what was missed is asked for, seven days back at most`() async throws {
     let fixture = try await Fixture(read: "2026-10-01T03:30:00Z", [.success(Self.day)])
     try await fixture.pass(.seconds(10))
-    // It is due at once: nobody asked the night before.
+    // The report is due at once, because nobody requested it the night before.
     let asked = fixture.asked.withLock { $0 }
     let (from, to) = try #require(asked.first)
     #expect(to.rfc3339 == "2026-11-22T03:30:00Z")

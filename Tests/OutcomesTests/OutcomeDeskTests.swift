@@ -1,4 +1,4 @@
-// Tests of the work on events after their answers.
+// Tests of how events are processed after they were acknowledged.
 
 import API
 import Gate
@@ -15,13 +15,13 @@ import Testing
 
 @testable import Outcomes
 
-/// A store that answers as it is told.
+/// A store with scripted matches.
 private final class Matches: OutcomeStore {
   struct State {
     var answers: [Result<CallMatch, StoreError>] = []
     var otherwise: CallMatch = .none
     var asked: [String] = []
-    /// Whether it answers nobody.
+    /// Whether the store never answers.
     var isStuck = false
   }
 
@@ -141,7 +141,7 @@ private final class Matches: OutcomeStore {
   @Test func `a thousand events wait, and one more is refused`() async throws {
     let fixture = Fixture()
     fixture.store.state.withLock { $0.isStuck = true }
-    // Those that are worked on wait no more.
+    // Events that are being processed no longer count as waiting.
     var taken = 0
     while taken < 2 * OutcomeDesk.mostWaiting, try fixture.take("\(taken)") {
       taken += 1

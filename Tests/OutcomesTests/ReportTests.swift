@@ -1,4 +1,4 @@
-// Tests of how a report of calls is cut into entries, and what an entry says.
+// Tests of how a report of calls is split into entries, and how an entry is read.
 
 import Gate
 import JOSE
@@ -129,7 +129,7 @@ import Testing
     #expect(
       call(["talk_time": .number(JSONNumber(0.000069) ?? JSONNumber(0))], old: true)?.outcome.talkSeconds == 6
     )
-    // A rounding error is no talk.
+    // A rounding error does not count as talk time.
     #expect(
       call(["talk_time": .number(JSONNumber(0.000001) ?? JSONNumber(0))], old: true)?.outcome.state
         == .notReached)
@@ -158,7 +158,7 @@ import Testing
     ("2026-11-23T03:29:59Z", "UTC", "2026-11-23T03:30:00Z"),
     ("2026-11-23T03:30:00Z", "UTC", "2026-11-24T03:30:00Z"),
     ("2026-11-23T12:00:00Z", "America/New_York", "2026-11-24T08:30:00Z"),
-    // In March the clocks of New York pass over the hour from two: 03:30 is there. In Lisbon it is not left out either.
+    // In March, New York's clocks skip the hour from two; 03:30 exists there.
     ("2027-03-14T05:00:00Z", "America/New_York", "2027-03-14T07:30:00Z"),
   ])
   func `the next night's time is found`(now: String, zone: String, next: String) throws {

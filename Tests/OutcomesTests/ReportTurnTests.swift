@@ -1,4 +1,4 @@
-// Tests of who asks for the report of calls, and for which span.
+// Tests of which instance requests the report of calls, and for which span.
 
 import Gate
 import Store
@@ -36,12 +36,13 @@ import Testing
     #expect(turn(leased("a", 1)) == .waits && turn(leased("a", 7200)) == .waits)
     let asks = ReportTurn.asks(from: Self.night, to: Self.due, failed: 0)
     #expect(turn(leased("a", 0)) == asks && turn(leased("b", 7200)) == asks)
-    // Of a clock that was wrong.
+    // This lease was written with a wrong clock.
     #expect(turn(leased("a", 86_400)) == asks)
     #expect(ReportTurn.released(leased("a", 1), as: "b") == nil)
     #expect(ReportTurn.released(leased("b", 1), as: "b") == ReportState(readUntil: Self.night))
     #expect(ReportTurn.failed(leased("a", 1), to: Self.due, at: Self.now, as: "b") == nil)
-    // One that took longer than its lease says what it has read, and leaves the other one's lease.
+    // An instance that took longer than its lease saves how far it has read, and leaves the other's lease
+    // alone.
     let late = ReportTurn.read(leased("a", 60), to: Self.due, as: "b")
     #expect(late?.readUntil == Self.due && late?.lease?.holder == "a")
   }
@@ -70,7 +71,7 @@ import Testing
     let week = Self.now.advanced(by: .seconds(-7 * 86_400))
     let future = ReportState(readUntil: Self.now.advanced(by: .seconds(86_400)))
     #expect(turn(future) == .asks(from: week, to: Self.due, failed: 0))
-    // Clocks of two instances differ a little.
+    // The clocks of two instances differ slightly.
     #expect(turn(ReportState(readUntil: Self.now.advanced(by: .seconds(2)))) == .rests)
     let failed = ReportState(
       readUntil: Self.night,

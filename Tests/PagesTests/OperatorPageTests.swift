@@ -1,4 +1,4 @@
-// Tests of the operator's page: its size, its parts, and that no text can become markup.
+// Tests of the operator page: its size, its parts, and that no text can become markup.
 
 import Testing
 
@@ -20,7 +20,7 @@ import Testing
     let elsewhere = page.matches(of: /(src|href|action)="([^"]*)"/).map { String($0.2) }
       .filter { !$0.hasPrefix("#") && !$0.hasPrefix("data:image/svg+xml,") }
     #expect(elsewhere == ["/admin/operator.css", "/admin/operator.js"])
-    // The name of SVG, which is requested from nobody.
+    // The namespace of SVG, which is never requested.
     #expect(
       (page + OperatorPage.script).matches(of: /https?:\/\/[^"]*/).map { String($0.0) } == [
         "http://www.w3.org/2000/svg"
@@ -33,9 +33,10 @@ import Testing
   }
 
   @Test func `no class of the design is named by what the server says`() {
-    // `decision`, `state` and the like are words of the API, some of which are also names of components. They go into data attributes.
+    // `decision`, `state` and similar words of the API are also names of components, so they go into data
+    // attributes.
     let written = OperatorPage.script.matches(of: /className = (.*);|class: (\w+)/).map { String($0.0) }
-    // A state that the page has no tone for gets none.
+    // A state that the page has no tone for gets the default.
     #expect(
       written == [
         "className = name;", #"className = "badge " + (outlook[state.callbacks] ?? "");"#,
@@ -46,7 +47,7 @@ import Testing
 
   @Test func `a stranger's text beside other words is isolated from them`() {
     #expect(OperatorPage.script.contains(#"make("bdi", text ?? "")"#))
-    // A name for screen readers shows nothing, and a fact stands alone.
+    // A label for screen readers is not shown, and a fact has no text next to it.
     let lines = OperatorPage.script.split(separator: "\n").filter {
       $0.contains(/entry\.(client_app|client_detail|subject)\b/) && !$0.contains("aria-label")
         && !$0.contains(#"["app name", "#)

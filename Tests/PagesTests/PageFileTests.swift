@@ -1,4 +1,4 @@
-// Tests of the pages' files as the program has them, and of the values that enter them.
+// Tests of the pages' files in the program, and of the values inserted into them.
 
 import Foundation
 import Testing

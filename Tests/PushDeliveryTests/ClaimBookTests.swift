@@ -1,4 +1,4 @@
-// Tests of ids, and of finding, redeeming and ending claims.
+// Tests of claims: their IDs, and finding, redeeming and ending them.
 
 import API
 import JOSE
@@ -23,7 +23,7 @@ import Testing
       try #require(InstallationID("00000000-0000-4000-8000-000000000002")), generation: 1)
   }
 
-  /// Opens a claim, and returns the id of its notice.
+  /// Opens a claim, and returns the ID of its notification.
   private func open() async throws -> String {
     let sender = ScriptedSender()
     #expect(try await fixture.ask(fixture.push(sender)) == nil)
@@ -143,7 +143,7 @@ import Testing
     try await eventually { fixture.clock.due == [fixture.clock.now + .seconds(2)] }
     fixture.clock.advance(by: .seconds(60))
     try await eventually { fixture.clock.due == [fixture.clock.now + .seconds(2)] }
-    // A process whose clock is wrong leaves them to others.
+    // A process with a wrong clock leaves expired claims to others.
     #expect(try await !fixture.hasAllowance())
     isClockRight.withLock { $0 = true }
     fixture.clock.advance(by: .seconds(2))

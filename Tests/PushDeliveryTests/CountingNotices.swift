@@ -1,12 +1,12 @@
-// A store of notices that counts what looking for due ones costs.
+// A store of notifications that counts the cost of finding due ones.
 
 import Gate
 import JOSE
 import Store
 import Synchronization
 
-/// The notices of another store, with a count of the looks for due ones, and of the records that these read: all in their times, whether
-/// or not their devices are of the provider.
+/// The notifications of another store. Counts the queries for due ones, and the records that these read: all
+/// in the queried times, whether or not their devices belong to the provider.
 final class CountingNotices: CallbackNoticeStore {
   private let store: any CallbackNoticeStore
   private let counts = Mutex((looks: 0, rows: 0))

@@ -1,4 +1,4 @@
-// Tests of when notices of callbacks are sent, how often, and what is kept of them.
+// Tests of when notifications about callbacks are sent, how often, and what is saved about them.
 
 import API
 import Configuration
@@ -51,7 +51,7 @@ import Testing
     return intent
   }
 
-  /// Books an appointment, and asks some time before it.
+  /// Books an appointment with a question some time before it.
   @discardableResult
   private func book(
     in span: Duration, asked before: Duration, for id: InstallationIdentity? = nil, _ number: Int = 65
@@ -78,7 +78,7 @@ import Testing
     try await fixture.memory.callback(id, of: "installation")?.notices
   }
 
-  /// Runs a keeper during a body, and ends it.
+  /// Runs a keeper during a body, and stops the keeper afterwards.
   private func run(_ keeper: NoticeKeeper, _ body: () async throws -> Void) async throws {
     let task = Task { await keeper.run() }
     try await body()
@@ -86,7 +86,7 @@ import Testing
     await task.value
   }
 
-  /// Waits until nothing but the keeper's loop sleeps, and moves the clock to when it wakes.
+  /// Waits until only the keeper's loop sleeps, and moves the clock to its next wake-up.
   private func advance(by span: Duration) async throws {
     let end = fixture.clock.now + span
     while fixture.clock.now < end {
@@ -154,7 +154,7 @@ import Testing
     }
     #expect(sender.sent.map(\.action) == [.confirm] && sender.devices.map(\.exposed) == ["device-1"])
     #expect(sender.sent[0].text == "We are about to call you. Are you ready?")
-    // It is of use until the call.
+    // The notification is valid until the call.
     #expect(sender.sent[0].ends == UnixTime(seconds: 1_800_000_300))
     #expect(try await notices(of: id)?.state == .taken)
     let found = try #require(try await fixture.notices.find(sender.sent[0].id.exposed))
@@ -433,12 +433,12 @@ import Testing
     let sending = senders([.http: well])
     try await run(keeper(reading: book, sending.asClosure)) {
       try await advance(by: .seconds(58))
-      // One look a second, and all hundred in one of fifteen.
+      // One query a second. Only every fifteenth reads all hundred records.
       #expect(counting.looks >= 58 && counting.rows <= 500)
       _ = try await ended()
       try await advance(by: .seconds(1))
       try await eventually { counted("changed", "taken") == 1 }
-      // What was saved late, with a time that was long read over, is found by the next look at everything.
+      // A notification saved late, for a time that was already read, is found by the next full query.
       try await fixture.memory.removeDevice(of: other)
       try await fixture.enrol("device-2", other)
       try await advance(by: NoticeReach.interval)

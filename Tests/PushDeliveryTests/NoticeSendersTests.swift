@@ -1,4 +1,4 @@
-// Tests of how often a notice is sent, and of senders that stop.
+// Tests of how often a notification is sent, and of senders that stop.
 
 import Metrics
 import Notices

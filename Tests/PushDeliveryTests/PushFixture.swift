@@ -1,4 +1,4 @@
-// A store in memory, an installation with a device, and a provider that answers as a test says.
+// Fixture with a store in memory, an installation with a device, and a scripted provider.
 
 import API
 import Configuration
@@ -18,7 +18,7 @@ import Testing
 
 @testable import PushDelivery
 
-/// A sender whose verdicts a test gives.
+/// A sender with scripted verdicts.
 final class ScriptedSender: NoticeSender {
   private struct State {
     var verdicts: [NoticeVerdict]
@@ -27,12 +27,12 @@ final class ScriptedSender: NoticeSender {
   }
 
   private let state: Mutex<State>
-  /// What happens while a notice is on its way.
+  /// Runs while a notification is on its way.
   private let meanwhile: @Sendable () async -> Void
-  /// How many POSTs a try takes, if so many are left.
+  /// Number of POSTs per attempt, if so many are left.
   private let posts: Int
 
-  /// After the given verdicts it takes everything.
+  /// A sender that accepts everything after the given verdicts.
   init(posts: Int = 1, _ verdicts: NoticeVerdict..., meanwhile: @escaping @Sendable () async -> Void = {}) {
     state = Mutex(State(verdicts: verdicts))
     self.posts = posts
@@ -57,7 +57,7 @@ final class ScriptedSender: NoticeSender {
   }
 }
 
-/// What the tests share.
+/// The objects that the tests share.
 struct PushFixture {
   let clock = ManualTime()
   let memory: any Store = memoryStore()
@@ -72,8 +72,8 @@ struct PushFixture {
   private let policy: Policy
 
   /// - Parameters:
-  ///   - limit: How many tokens the caller may ask for in a day.
-  ///   - failure: What fails in the store.
+  ///   - limit: the number of tokens that the caller may request per day.
+  ///   - failure: the call that fails in the store.
   init(limit: Int64 = 1, _ failure: FailingStore.Failure? = nil) throws {
     store = failure.map { [memory] in FailingStore(memory, $0) } ?? memory
     ledger = AllowanceLedger(store: memory)
@@ -94,7 +94,7 @@ struct PushFixture {
 
   var now: Instant { Instant(clock.unixTime) }
 
-  /// Makes the installation and registers its device.
+  /// Saves the installation and registers its device.
   func enrol(_ token: String = "device-1", _ other: InstallationIdentity? = nil) async throws {
     let installation = Installation(
       client: InstallationClient(id: (other ?? id).id, app: "Shop", detail: nil), appID: "shop", user: nil,
@@ -111,7 +111,7 @@ struct PushFixture {
       texts: Configuration.Notices().texts)
   }
 
-  /// Takes one from the allowance; nil where it is used up.
+  /// Takes one from the allowance; nil if it is used up.
   func grant() async throws -> Once<Grant>? {
     let facts = Facts(
       action: .access, callerID: "installation", subject: "ann", appID: "shop", address: nil, phone: nil,
@@ -122,7 +122,7 @@ struct PushFixture {
     return Once(grant)
   }
 
-  /// Asks for a token with a new grant. Returns the problem, if there is one.
+  /// Requests a token with a new grant. Returns the problem, if any.
   func ask(_ push: TokenPush) async throws -> Problem? {
     let grant = try #require(try await grant())
     let device = try await book.device(of: id)
@@ -134,11 +134,11 @@ struct PushFixture {
     }
   }
 
-  /// Whether the allowance can be taken once more. It takes it.
+  /// Whether the allowance can be taken once more. If so, this takes it.
   func hasAllowance() async throws -> Bool { try await grant() != nil }
 }
 
-/// A store in which one thing fails.
+/// A store in which one call fails.
 struct FailingStore: NoticeStore {
   enum Failure: Sendable {
     case open(isInDoubt: Bool)

@@ -1,4 +1,4 @@
-// Tests of whether a provider gets a notice now.
+// Tests of whether a provider may get a notification now.
 
 import Notices
 import Platform
@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushDelivery
 
-/// A standing whose changes fit into an expectation.
+/// A wrapper that lets an expectation call mutating functions.
 private final class Subject {
   private var standing = SenderStanding()
 
@@ -103,7 +103,7 @@ private final class Subject {
     #expect(try standing.begin(to: device(0), at: time(1)) == nil)
     #expect(try standing.begin(to: device(1), at: time(1)) == .deviceRest(.seconds(100)))
     #expect(try standing.begin(to: device(-1), at: time(1)) == .deviceRest(.seconds(999)))
-    // Those that are over go first.
+    // Rests that have ended are removed first.
     standing.rest(try device(-2), for: .seconds(1000), at: time(102))
     #expect(try standing.begin(to: device(3), at: time(102)) == .deviceRest(.seconds(1)))
   }

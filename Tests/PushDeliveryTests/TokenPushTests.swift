@@ -1,4 +1,4 @@
-// Tests of what becomes of a claim and its allowances when a notice is sent.
+// Tests of a claim and its allowances when its notification is sent.
 
 import API
 import Configuration

@@ -41,7 +41,8 @@ import Trust
       metrics.attested(AuditedAttestation(type: .appCheck, result: result), lane: 0)
     }
     metrics.attested(AuditedAttestation(type: .appAttest, result: .passed), lane: 0)
-    // Without a fresh nonce, the client gets one and sends another proof, which counts.
+    // A proof without a fresh nonce does not count: the client gets a nonce and sends another proof, which
+    // does.
     for result in [ProofResult.passed, .keyless, .failed(.replayed), .failed(.noNonce), .failed(.wrongNonce)]
     {
       metrics.proved(result, lane: 0)

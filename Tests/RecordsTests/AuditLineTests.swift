@@ -1,4 +1,4 @@
-// Compares audit lines with those of a slow writer that is easy to read.
+// Compares audit lines with those of a slower writer that is easier to read.
 
 import Gate
 import HTTP
@@ -72,7 +72,7 @@ import Trust
     return "{\(members.joined(separator: ","))}\n"
   }
 
-  /// Decisions whose rules have every verdict, with the built-in rules and without.
+  /// Decisions with every verdict of a rule, with and without the built-in rules.
   private func verdicts() throws -> [RuleVerdicts] {
     let near = try AddressesRule(allow: ["192.0.2.0/24"])
     let far = try AddressesRule(allow: ["198.51.100.0/24"])

@@ -79,7 +79,7 @@ import Testing
     #expect(verifier.verdict() == .sound)
   }
 
-  /// A pipe with a name: its reader may leave and come back, which makes a write fail within its lines.
+  /// A named pipe, whose reader may leave and come back. Then a write fails in the middle of its lines.
   private struct NamedPipe {
     let path: String
 

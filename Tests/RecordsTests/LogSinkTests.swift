@@ -8,7 +8,7 @@ import Testing
 @testable import Records
 
 @Suite struct LogSinkTests {
-  /// What was written, and a gate that holds writing up.
+  /// The written output, and a gate that blocks writing.
   private final class Output: Sendable {
     let bytes = Mutex<[UInt8]>([])
     let gate = DispatchSemaphore(value: 0)
@@ -40,7 +40,7 @@ import Testing
     let output = Output()
     let sink = LogSink(lanes: 4, write: output.write)
     sink.start { Array("lost \($0)\n".utf8) }
-    // Written in many batches, since a lane is soon full.
+    // The lines are written in many batches, because a lane is soon full.
     let filling = String(repeating: "-", count: 100)
     for number in 0..<40_000 {
       sink.append(Array("\(number) \(filling)\n".utf8), lane: number * 7 % 5 % 4)

@@ -9,7 +9,7 @@ import Testing
 @testable import Records
 
 @Suite struct LogTests {
-  /// A clock that stands.
+  /// A clock that never moves.
   private struct StandingClock: TimeSource {
     var now: MonotonicTime { MonotonicTime(nanoseconds: 0) }
     var unixTime: UnixTime { UnixTime(seconds: 1_795_219_199, nanoseconds: 5_000_000) }
@@ -94,7 +94,7 @@ import Testing
       #expect(text(log.line(.info, "a", [:])).hasSuffix(#""message":"a","request_id":"r-1"}"# + "\n"))
     }
     #expect(text(log.line(.info, "a", [:])).hasSuffix(#""message":"a"}"# + "\n"))
-    // Also behind a suspension, in a task of the request's.
+    // The IDs are also there after a suspension, in a task of the request.
     let context = try context(traced: true)
     let line: [UInt8] = await withCheckedContinuation { continuation in
       context.task {

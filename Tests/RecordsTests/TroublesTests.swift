@@ -1,4 +1,4 @@
-// Tests of the memory of present problems: since when each is there, and how many requests it hit.
+// Tests of the memory of current problems: the start of each, and the number of requests affected.
 
 import HTTP
 import Platform

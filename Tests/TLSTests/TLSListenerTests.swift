@@ -9,14 +9,14 @@ import Testing
 private typealias Options = MemoryClient.Options
 private let versions = [TLS1_2_VERSION, TLS1_3_VERSION]
 
-/// The session a client could come back with, once it has been given a ticket.
+/// The session that a client could resume, once it has a ticket.
 private func ticket(from listener: TLSListener, _ version: Int32) throws -> OpaquePointer {
   let talk = Conversation(listener, Options(version: version))
   try talk.handshake()
   // Tickets of TLS 1.3 follow the handshake and are read with data.
   talk.send([0])
   _ = talk.client.read()
-  // A session whose connection ended without a word is not offered again.
+  // OpenSSL does not offer a session again if its connection ended without close_notify.
   talk.client.finish()
   return try #require(SSL_get1_session(talk.client.ssl))
 }
@@ -34,7 +34,7 @@ private func resumes(_ listener: TLSListener, _ session: OpaquePointer, _ versio
   let session = try ticket(from: listener, version)
   defer { SSL_SESSION_free(session) }
   #expect(try resumes(listener, session, version))
-  // Another server cannot read the ticket, and greets the client as a new one.
+  // Another server cannot read the ticket, and treats the client as new.
   let other = try TLSListener(TestIdentity("DNS:localhost").served())
   #expect(try !resumes(other, session, version))
 }
@@ -85,7 +85,7 @@ private func resumes(_ listener: TLSListener, _ session: OpaquePointer, _ versio
   var listener: TLSListener? = try TLSListener(TestIdentity("DNS:localhost").served())
   let talk = Conversation(try #require(listener), Options(version: TLS1_2_VERSION))
   listener = nil
-  // The ticket's key is asked for in the handshake.
+  // The ticket's key is looked up during the handshake.
   try talk.handshake()
   talk.client.write("ping")
   talk.carry()

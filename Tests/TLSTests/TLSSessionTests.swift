@@ -137,7 +137,8 @@ func `the name a client asks for makes no difference`(name: String?) throws {
   let talk = Conversation(try listener(), Options(version: TLS1_2_VERSION))
   try talk.handshake()
   SSL_renegotiate(talk.client.ssl)
-  // The client's hello is answered with a warning, which OpenSSL's client takes as the end of its handshake.
+  // The server answers the client's hello with a warning, which OpenSSL's client takes as the end of its
+  // handshake.
   _ = try? talk.client.handshake()
   talk.carry()
   #expect(talk.state == .open)
@@ -237,7 +238,7 @@ func `what is no handshake fails once and stays failed`(octets: [UInt8]) throws 
   talk.session.send(Array("HTTP/1.1 503".utf8), wire: &wire)
   talk.session.finish(wire: &wire)
   #expect(wire == flight)
-  // And it goes on unharmed.
+  // The handshake continues unharmed.
   talk.client.give(wire)
   try talk.handshake()
 }
@@ -291,7 +292,7 @@ func `a client that changes keys without end is left, one that asks for somethin
   let events = Events()
   let talk = Conversation(try listener(), Options(version: TLS1_3_VERSION), events: events)
   try talk.handshake()
-  // Among requests it may go on for as long as it likes, also a few times in a row.
+  // Between requests, the client may renew keys without limit, even a few times in a row.
   for number in 0..<300 {
     for _ in 0..<(number % 100 == 0 ? 20 : 1) {
       SSL_key_update(talk.client.ssl, kind)

@@ -1,14 +1,15 @@
-// Attestations of real phones, and one of Apple's documentation.
+// Attestations from real phones, and one from Apple's documentation. Those of iOS 14 are from
+// https://github.com/veehaitch/devicecheck-appattest (Apache License 2.0).
 //
 // Those of iOS 14 are from https://github.com/veehaitch/devicecheck-appattest (Apache License 2.0).
 
 import JOSE
 import Testing
 
-/// An attestation as a phone has sent it.
+/// An attestation as a phone sent it.
 struct AppAttestSample: Sendable, CustomTestStringConvertible {
   let testDescription: String
-  /// Team and bundle.
+  /// Team ID and bundle ID.
   let appID: String
   /// SHA-256 of the client data.
   let clientDataHash: [UInt8]
@@ -259,7 +260,8 @@ struct AppAttestSample: Sendable, CustomTestStringConvertible {
       dyn3N1a5VmM0EQyAmfdx1JOgBdB7c6UBAgMmIAEhWCCIwDShkKp9vFoGFQHGVCgDlCWCGYs/HMVGc8o7mtILQSJYIFKCZ6VPX9ug
       Rp+vtGu2mQo5a/BPlKSdQyDIHHqyQKOY
       """)
-  /// Its receipt is left out. In place of the hash it has the client data themselves.
+  /// The example in Apple's documentation, without its receipt. It contains the client data instead of their
+  /// hash.
   static let apple = AppAttestSample(
     "Apple, 2026", appID: "1234567890.com.example.myapp",
     clientDataHash: Array("example_server_challenge".utf8),
@@ -293,6 +295,6 @@ struct AppAttestSample: Sendable, CustomTestStringConvertible {
       bmRsZV92ZXJzaW9uXzAxYTF4HGFwcGxlX3ZhbGlkYXRpb25fY2F0ZWdvcnlfMDFEAQAAAA==
       """)
 
-  /// Those of phones.
+  /// The samples from phones.
   static let phones = [iOS14point2, iOS14point3, iOS14point4]
 }

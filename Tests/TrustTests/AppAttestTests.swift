@@ -1,13 +1,13 @@
-// Tests of which attestations of App Attest hold, and by which fault each other one is refused.
+// Tests of which App Attest attestations are valid, and of the fault reported for each other one.
 
 import JOSE
 import Testing
 
 @testable import Trust
 
-/// A phone with everything that can be wrong with its attestation.
+/// A phone whose attestation can be wrong in every possible way.
 struct FakePhone {
-  /// A root with one authority below it.
+  /// A root certificate, and one authority below it.
   struct Authority: Sendable {
     let root: X509Certificate
     let intermediate: X509Certificate
@@ -42,7 +42,7 @@ struct FakePhone {
   var credentialID: [UInt8]
   var credentialCount: [UInt8] = [0, 32]
   var coseKey: [UInt8]
-  /// What follows the key.
+  /// The bytes after the key.
   var rest: [UInt8] = []
   var key: PublicKey
   var constraints = "CA:FALSE"
@@ -51,7 +51,7 @@ struct FakePhone {
     [(AppAttestation.nonceExtension, AppAttestation.noncePrefix + nonce)]
   }
   var format = "apple-appattest"
-  /// The chain, which begins with the leaf.
+  /// The certificate chain, leaf first.
   var chain: (X509Certificate, Authority) -> [[UInt8]] = { [$0.der, $1.intermediate.der] }
 
   init() throws {
@@ -147,10 +147,10 @@ struct FakePhone {
     #expect(try fault(appID: sample.appID + "x") == .wrongApp)
     #expect(try fault(hash: sample.clientDataHash.reversed()) == .wrongNonce)
     #expect(try fault(keyID: sample.keyID.reversed()) == .wrongKey)
-    // Their certificates live three days.
+    // The certificates are valid for three days.
     #expect(try fault(later: 3 * 86_400) == .expired)
     #expect(try fault(later: -3 * 86_400) == .wrongTime)
-    // The root is not the tests'.
+    // The samples' root is not the one used in tests.
     #expect(
       try self.fault(sample.object, keyID: sample.keyID, hash: sample.clientDataHash, now: sample.time)
         == .badSignature)
@@ -165,7 +165,7 @@ struct FakePhone {
         terms: AppAttestTerms(appID: sample.appID, atLeast: atLeast.flatMap { BuildNumber($0) }),
         now: sample.time)
     }
-    // Category 1, a part of the system, and build 1.
+    // The sample has category 1, a part of the system, and build 1.
     #expect(try fault([1]) == nil)
     #expect(try fault([2, 4]) == .wrongCategory)
     #expect(try fault([1], atLeast: "1") == nil)
@@ -176,9 +176,9 @@ struct FakePhone {
     #expect(try fault { _ in } == nil)
     #expect(try fault { $0.rest = Self.told(build: "2.3", category: .bytes([4, 0, 0, 0])) } == nil)
     #expect(try fault { $0.rest = Self.told(build: "10", category: .unsigned(2)) } == nil)
-    // The flag of extensions decides nothing.
+    // The extension flag is ignored.
     #expect(try fault { $0.flags = 0xC0 } == nil)
-    // macOS tells more.
+    // macOS sends more members.
     #expect(
       try fault { $0.rest = CBOR.map([.init(.text("apple_other_01"), .array([.null]))]).encoded } == nil)
   }
@@ -195,7 +195,7 @@ struct FakePhone {
       #expect(
         try fault { $0.rest = Self.told(build: "3", category: .bytes([number, 0, 0, 0])) } == .wrongCategory)
     }
-    // The most significant byte comes last.
+    // The category is little-endian, and this one is not.
     #expect(try fault { $0.rest = Self.told(build: "3", category: .bytes([0, 0, 0, 4])) } == .wrongCategory)
   }
 
@@ -267,7 +267,7 @@ struct FakePhone {
   @Test func `another root is refused`() throws {
     let other = try FakePhone.Authority()
     #expect(try fault { $0.authority = other } == .badSignature)
-    // Its intermediate has the same name.
+    // The other authority's intermediate has the same name.
     #expect(try fault { $0.chain = { leaf, _ in [leaf.der, other.intermediate.der] } } == .badSignature)
   }
 
@@ -312,7 +312,7 @@ struct FakePhone {
         $0.extensions = { [(AppAttestation.nonceExtension, AppAttestation.noncePrefix + $0 + [0])] }
       }
         == .wrongNonce)
-    // Twice is not once.
+    // The extension may occur only once.
     #expect(
       try fault {
         $0.extensions = { nonce in

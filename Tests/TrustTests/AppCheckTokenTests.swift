@@ -1,4 +1,4 @@
-// Tests of which tokens of App Check hold, and by which fault each other one is refused.
+// Tests of which App Check tokens are valid, and of the fault reported for each other one.
 
 import JOSE
 import JSON
@@ -34,7 +34,7 @@ import Testing
     return Array(try JWS.sign(header: header, payload: claims.serialized(), with: signer).utf8)
   }
 
-  /// The set that Google publishes, with one key.
+  /// The key set that Google publishes, with one key.
   private static func jwk(algorithm: String? = "RS256") throws -> JWK {
     var value = try key.get().publicKey.jwk()
     value["kid"] = "k1"

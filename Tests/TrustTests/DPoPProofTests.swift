@@ -1,4 +1,4 @@
-// Tests of which proofs of a key hold, and by which fault each other one is refused.
+// Tests of which DPoP proofs are valid, and of the fault reported for each other one.
 
 import JOSE
 import JSON
@@ -22,7 +22,7 @@ import Testing
 
   private static func seconds(_ offset: Int64) -> JSONValue { .number(JSONNumber(Int64(now) + offset)) }
 
-  /// A proof with some claims changed, and some members of the header.
+  /// A proof with changed claims and header members.
   private static func proof(
     _ changes: JSONObject = [:], without names: Set<String> = [], header: JSONObject = [:],
     withoutHeader headers: Set<String> = [], signedBy key: PrivateKey? = nil
@@ -113,13 +113,13 @@ import Testing
     #expect(try fault(Self.proof(withoutHeader: ["typ"])) == .wrongType)
   }
 
-  /// A proof whose header names another algorithm, with whatever signature.
+  /// A proof whose header names another algorithm. Its signature is an HMAC, or empty for `none`.
   private static func renamed(_ algorithm: String) throws -> [UInt8] {
     let header: JSONObject = [
       "alg": .string(algorithm), "typ": "dpop+jwt", "jwk": .object(try key.get().publicKey.jwk()),
     ]
     let input = "\(Base64URL.encode(header.serialized())).\(Base64URL.encode(claims().serialized()))"
-    // HMAC by the public key: the confusion of old libraries.
+    // An HMAC with the public key as its key: the algorithm confusion of old libraries.
     let code = HMAC.code(Array(input.utf8), key: Array(try key.get().publicKey.pem().utf8), .sha256)
     return Array("\(input).\(algorithm == "none" ? "" : Base64URL.encode(code))".utf8)
   }
@@ -212,7 +212,7 @@ import Testing
   }
 
   @Test func `the first fault counts, and the signature is verified last, if it may be`() throws {
-    // Each proof has one fault less.
+    // Each proof has one fault fewer.
     let wrong: JSONObject = [
       "htm": "PUT", "htu": "https://x.example/", "nonce": "x", "iat": Self.seconds(-999),
     ]
@@ -269,7 +269,7 @@ import Testing
     #expect(first == last)
     #expect(nonces.isValid(first, now: start + 599.9))
     #expect(!nonces.isValid(first, now: start + 600))
-    // The clock of the instance that made it is ahead.
+    // The clock of the instance that made the nonce is ahead.
     #expect(nonces.isValid(first, now: start - 5))
     #expect(!nonces.isValid(first, now: start - 301))
     #expect(nonces.nonce(now: start + 300) != first)

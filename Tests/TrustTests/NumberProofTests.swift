@@ -1,4 +1,4 @@
-// Tests of which proofs of numbers hold, and by which fault each other one is refused.
+// Tests of which number proofs are valid, and of the fault reported for each other one.
 
 import JOSE
 import JSON

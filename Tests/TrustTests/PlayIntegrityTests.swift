@@ -1,4 +1,4 @@
-// Tests of which verdicts of Play Integrity hold, and by which fault each other one is refused.
+// Tests of which Play Integrity verdicts are accepted, and of the fault reported for each other one.
 
 import JSON
 import Testing
@@ -22,7 +22,7 @@ import Testing
     "accountDetails": ["appLicensingVerdict": "UNEVALUATED"],
   ]
 
-  /// The payload with one member of one of its objects changed; nil takes it away.
+  /// The payload with one member of one of its objects changed; nil removes it.
   private static func changed(_ part: String, _ name: String, _ value: JSONValue?) -> JSONObject {
     var payload = payload
     var object = payload[part]?.object ?? JSONObject()

@@ -1,4 +1,4 @@
-// Tests of what each answer of APNs means.
+// Tests of the reaction to each response of APNs.
 
 import HTTP
 import Platform
@@ -13,7 +13,7 @@ import Testing
       InboundResponse(status: status, fields: fields, content: Array(body.utf8)), now: ManualTime().unixTime)
   }
 
-  /// What is left of a reaction without its words.
+  /// The kind of a reaction, without its text.
   private enum Kind: Hashable {
     case taken, gone, retry, stop, giveUp, renew, renewAtAnyAge, older, reconnectOrStop, reconnectOrRetry,
       other

@@ -1,4 +1,4 @@
-// Tests of what is said of APNs settings that cannot be used.
+// Tests of the messages about unusable APNs settings.
 
 import JOSE
 import Testing

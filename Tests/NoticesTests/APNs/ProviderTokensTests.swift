@@ -1,4 +1,4 @@
-// Tests of when provider tokens are signed and which one serves.
+// Tests of when provider tokens are signed, and which one is used.
 
 import JOSE
 import JSON
@@ -47,7 +47,7 @@ extension APNsSettings {
     let second = try tokens.token()
     #expect(second !== first)
     #expect(try tokens.token() === second)
-    // The machine was suspended, and only its wall clock went on.
+    // As if the machine was suspended: only its wall clock advanced.
     time.stepWallClock(by: 50 * 60)
     #expect(try tokens.token() !== second)
   }

@@ -1,4 +1,4 @@
-// Tests of what each answer of FCM means.
+// Tests of the reaction to each response of FCM.
 
 import HTTP
 import TestSupport
@@ -23,7 +23,7 @@ import Testing
       "{\"error\":{\"code\":1,\"message\":\"device-token:1\",\"status\":\"\(status)\",\"details\":[\(detail)\(more)]}}"
   }
 
-  /// What is left of a reaction without its words.
+  /// The kind of a reaction, without its text.
   private enum Kind: Hashable { case taken, gone, retry, retryInAMinute, stop, giveUp, renew, other }
 
   private func kind(_ reaction: Reaction) -> Kind {

@@ -97,7 +97,7 @@ import Testing
       for _ in 1...50 {
         group.addTask { await sender.send(notice, to: device, deadline: deadline) }
       }
-      // Each has a timer for its deadline.
+      // Each notification has a timer for its deadline.
       try await time.untilSleepers(50)
       try await network.answer(0, .status(200, "{\"access_token\":\"t\",\"expires_in\":3600}"))
       return try await group.reduce(into: []) { $0.append($1) }
@@ -117,7 +117,7 @@ import Testing
       return
     }
     #expect(network.count == 1)
-    // For the exchange, which no deadline of a notice ends.
+    // Answers the token exchange, which does not end at a notification's deadline.
     try await network.answer(0, .lost())
   }
 

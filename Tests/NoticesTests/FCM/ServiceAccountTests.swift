@@ -1,4 +1,4 @@
-// Tests of what is said of a service account's file that cannot be used.
+// Tests of the messages about an unusable service account file.
 
 import JOSE
 import JSON
@@ -7,7 +7,7 @@ import Testing
 @testable import Notices
 
 extension ServiceAccount {
-  /// The members of a right file.
+  /// The members of a valid file.
   static func members(_ key: PrivateKey) throws -> JSONObject {
     [
       "type": "service_account", "project_id": "shop-1", "private_key_id": "0f1e2d",

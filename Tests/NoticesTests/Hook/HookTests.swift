@@ -1,4 +1,4 @@
-// Tests of signed webhooks: the published example, the secrets' file, the answers and the sender.
+// Tests of signed webhooks: the published example, the file of secrets, the responses and the sender.
 
 import HTTP
 import JSON

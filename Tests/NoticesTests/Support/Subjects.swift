@@ -20,7 +20,7 @@ extension Notice {
 }
 
 extension DeviceAddress {
-  /// A device of a platform.
+  /// A device on a platform.
   static func sample(_ platform: PushPlatform) throws -> DeviceAddress {
     let text = platform == .apns ? String(repeating: "ab", count: 32) : "device-token:1"
     return try #require(DeviceAddress(text, platform: platform))
@@ -28,7 +28,7 @@ extension DeviceAddress {
 }
 
 extension NoticeSender {
-  /// The first try of a notice.
+  /// Sends a notification for the first time.
   func send(_ notice: Notice, to device: DeviceAddress, deadline: MonotonicTime) async -> NoticeVerdict {
     var posts = NoticePosts()
     return await send(notice, to: device, deadline: deadline, posts: &posts)
@@ -45,7 +45,7 @@ extension OutboundRequest {
   var json: JSONValue? { try? JSONValue(parsing: Array(content)) }
 }
 
-/// A JWT's header and claims, once its signature is right.
+/// A JWT's header and claims, after its signature is verified.
 func verified(
   _ text: String, by key: PublicKey, _ algorithm: SignatureAlgorithm
 ) throws -> (header: JSONObject, claims: JSONObject) {

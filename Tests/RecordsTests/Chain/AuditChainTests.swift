@@ -15,7 +15,7 @@ import Testing
 private final class Written: Sendable {
   let bytes = Mutex<[UInt8]>([])
   let isFull = Mutex(false)
-  /// How many bytes are taken before the output is full.
+  /// How many more bytes the output accepts; nil for no limit.
   let room = Mutex<Int?>(nil)
   let trail: AuditTrail
 
@@ -38,7 +38,7 @@ private final class Written: Sendable {
     func take(_ lines: [UInt8]) -> Int {
       target.withLock { written in
         guard let written, !written.isFull.withLock({ $0 }) else { return 0 }
-        // Whole lines, as far as there is room.
+        // Only whole lines are written, as far as there is room.
         let room = written.room.withLock { $0 } ?? lines.count
         let taken = lines.prefix(room).lastIndex(of: 0x0A).map { lines[...$0] } ?? []
         written.room.withLock { $0? -= taken.count }
@@ -84,7 +84,7 @@ extension [UInt8] {
 }
 
 extension AuditVerifier {
-  /// The verdict on files, and what was noted.
+  /// The verdict on files, and the verifier's notes.
   fileprivate static func verdict(on files: [[UInt8]]..., keys: [StoreKey]) -> (
     verdict: Verdict, notes: [Note]
   ) {
@@ -101,7 +101,7 @@ extension AuditVerifier {
 }
 
 extension Sequence<UInt8> {
-  /// The lines of a file; the very ones that were given where none was changed within.
+  /// The lines of a file.
   fileprivate func lines(whole: [[UInt8]]) -> [[UInt8]] { Array(self).lines }
 }
 
@@ -228,14 +228,14 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     let foreign = try sample(other)
     changed.insert(foreign[5], at: 5)
     #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .foreign))
-    // Of the same key, and another start.
+    // A line with the same key, from another start.
     changed = lines
     changed.insert(try sample(boot: "8899aabbccddeeff")[5], at: 5)
     #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .foreign))
     changed = lines
     changed.insert(Array("{\"log\":\"audit\"}\n".utf8), at: 5)
     #expect(AuditVerifier.verdict(on: changed, keys: [key]).verdict == finding(6, .altered))
-    // The whole once more.
+    // The whole chain twice.
     #expect(AuditVerifier.verdict(on: lines + lines, keys: [key]).verdict == finding(10, .doubled))
     // The first line.
     changed = lines
@@ -246,14 +246,15 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
   @Test func `a chain that lacks its beginning behind another one is no cut head`() throws {
     let lines = try sample()
     let second = try sample(boot: "8899aabbccddeeff")
-    // From an anchor on in the same file, and from a line before it in the next file.
+    // The second chain begins at an anchor in the same file, and at a line before its anchor in the next
+    // file.
     #expect(
       AuditVerifier.verdict(on: lines + second[4...], keys: [key]).verdict
         == finding(10, .missing(from: 1, through: 4)))
     #expect(
       AuditVerifier.verdict(on: lines, Array(second[3...]), keys: [key]).verdict
         == .tampered(.init(place: place(1, file: 1), fault: .missing(from: 1, through: 3))))
-    // A rotation begins a file, and no file goes on with it.
+    // A rotation's anchor begins a file, and is never in the middle of one.
     let rotated = try Written(key, boot: "8899aabbccddeeff")
     rotated.audit(0..<3)
     rotated.trail.anchor(.reopen)
@@ -266,11 +267,11 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(
       AuditVerifier.verdict(on: began, keys: [key])
         == (.sound, [.cutHead(place(1), isChecked: true)]))
-    // Behind another file the one with its beginning is missing.
+    // After another file, the file with the chain's beginning is missing.
     #expect(
       AuditVerifier.verdict(on: lines, began, keys: [key]).verdict
         == .tampered(.init(place: place(1, file: 1), fault: .missing(from: 1, through: 4))))
-    // Nor has a file that another chain's rotation began a second beginning.
+    // Nor can a file that began with one chain's rotation contain another's.
     let reloaded = try Written(key, boot: "0f1e2d3c4b5a6978")
     reloaded.audit(0..<3)
     reloaded.trail.anchor(.reopen)
@@ -328,7 +329,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
       return verifier
     }
     let lines = try sample()
-    // The second would be more than the limit.
+    // A second forged anchor would exceed the limit.
     let forged = (0..<500).map { anchor($0, epoch: 600, number: 5000) }
     let verifier = verify(lines + forged)
     #expect(verifier.hashes == 600)
@@ -337,7 +338,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     // Each epoch begins with an anchor, which has a number.
     #expect(verify(lines + [anchor(0, epoch: 600, number: 600)]).hashes == 0)
     #expect(verify(lines + [anchor(0, epoch: 599, number: 600)]).hashes == 599)
-    // The lines of a chain are known among a forger's.
+    // The lines of the real chain are recognized among the forged ones.
     let mixed = verify(zip(lines, forged).flatMap { [$0, $1] })
     #expect(mixed.fitting == lines.count && mixed.hashes == 600)
   }
@@ -351,7 +352,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(notes == [.tornEnd(place(10))])
   }
 
-  /// CALLGATE_ALTERATIONS says how many, where there is time for more.
+  /// CALLGATE_ALTERATIONS sets the number, if there is time for more.
   @Test func `thousands of random alterations are found, and the first line is named`() throws {
     let rounds = ProcessInfo.processInfo.environment["CALLGATE_ALTERATIONS"].flatMap { Int($0) } ?? 3000
     let lines = try sample()
@@ -361,7 +362,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     for round in 0..<rounds {
       var changed = lines
       let at = Int.random(in: 0..<lines.count, using: &random)
-      // The first line that is not what it was, from 1.
+      // The first line that differs from the original, counted from 1.
       var first = at + 1
       switch Int.random(in: 0..<6, using: &random) {
       case 0:
@@ -380,7 +381,8 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
       case 3:
         changed.remove(at: at)
       case 4:
-        // A start of the same key is no line of this chain, and whole.
+        // Inserts a repeated line, or a line of another start with the same key, which is complete but not
+        // part of this chain.
         changed.insert(at.isMultiple(of: 2) ? lines[at] : others[at == 0 ? 0 : round % 2][at], at: at)
         if at.isMultiple(of: 2) { first = at + 2 }
       default:
@@ -388,13 +390,15 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
         guard with != at else { continue }
         changed.swapAt(at, with)
         first = min(at, with) + 1
-        // An anchor fits by itself, so at the head of a file the line after it is the first that does not.
+        // An anchor is valid on its own, so at the head of a file the line after it is the first that does
+        // not fit.
         if min(at, with) == 0, [4, 8].contains(max(at, with)) { first = 2 }
       }
       let (verdict, notes) = AuditVerifier.verdict(on: changed, keys: [key])
       switch verdict {
       case .tampered(let finding) where finding.place.line == first: continue
-      // Without its first lines a file looks as after a rotation, without its last ones as after a kill: both are told.
+      // Without its first lines a file looks like after a rotation, and without its last lines like after a
+      // kill. The verifier notes both.
       case .sound where first >= lines.count && !notes.isEmpty: continue
       case .sound where first == 1 && notes.contains { if case .cutHead = $0 { true } else { false } }:
         continue
@@ -404,7 +408,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(missed.isEmpty, "\(missed.count): \(missed.prefix(5))")
   }
 
-  // MARK: What is no tampering
+  // MARK: Damage that is not tampering
 
   @Test func `a cut head is told, and the line that cannot be checked is named`() throws {
     let lines = try sample()
@@ -424,10 +428,10 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     for end in 1..<all.count {
       let lines = Array(all[..<end]).lines
       let (verdict, notes) = AuditVerifier.verdict(on: lines, keys: [key])
-      // Nothing is known of the chain before its first line is whole.
+      // The chain is unknown until its first line is complete.
       guard lines[0].last == 0x0A else { continue }
       #expect(verdict == .sound, "\(end)")
-      // The closing anchor lacks nothing but its line feed at last.
+      // In the last step, only the line feed of the closing anchor is missing.
       let isOpen = notes.contains { if case .unclosed = $0 { true } else { false } }
       #expect(isOpen == (end < all.count - 1), "\(end)")
       let isTorn = all[end - 1] != 0x0A
@@ -454,14 +458,14 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     for end in 1..<9 {
       #expect(verdict(Array(lines[..<end]), boot, known).0 == finding(end, .cutTail(boot: boot, through: 9)))
     }
-    // Who has the key can write the chain anew, but not the store's anchor of before.
+    // Whoever has the key can rewrite the chain, but not the anchor saved earlier in the store.
     let other = AuditVerifier.Known(sequence: last.number, code: [UInt8](repeating: 1, count: 16))
     #expect(verdict(lines, boot, other).0 == finding(9, .contradicted))
     let absent = verdict(lines, "8899aabbccddeeff", known)
     #expect(
       absent
         == (.sound, [.unknown(boot: boot, last: place(9)), .absent(count: 1, boot: "8899aabbccddeeff")]))
-    // Unless its first line followed one of these.
+    // The missing chain is an error only if its first line followed one of these lines.
     let second = AuditVerifier.Known(sequence: 3, code: [], follows: last.code)
     #expect(
       verdict(lines, "8899aabbccddeeff", second).0 == finding(9, .cutStart(boot: "8899aabbccddeeff")))
@@ -487,7 +491,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
       let (verdict, _) = AuditVerifier.verdict(on: lines + [Array(text.utf8)], keys: [key])
       #expect(verdict == finding(10, .foreign), "\(text)")
     }
-    // A line that lacks nothing but its line feed fits, or was altered.
+    // A line that only lacks its line feed either fits or was altered.
     var changed = lines[8]
     changed.removeLast()
     let whole = AuditVerifier.verdict(on: lines.dropLast() + [changed], keys: [key])
@@ -564,7 +568,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
       }
     }
 
-    /// The lost lines of the log's lines with a beginning.
+    /// The numbers of lost lines in log messages with this beginning.
     func lost(_ message: String) -> [String] {
       #expect(sink.close(within: .seconds(10)))
       return bytes.withLock { $0.lines }.compactMap { try? JSONValue(parsing: $0) }
@@ -611,7 +615,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     let written = try Written(key, isRequired: true)
     written.audit(0..<1)
     #expect(await written.trail.isRecorded(since: written.trail.lostLines))
-    // Its own line may be among the lost ones.
+    // The request's own line may be among the lost ones.
     #expect(await !written.trail.isRecorded(since: written.trail.lostLines - 1))
     #expect(written.trail.unavailableResponses == 1 && !written.trail.isFailing)
     written.isFull.withLock { $0 = true }
@@ -683,7 +687,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
       let (verdict, notes) = AuditVerifier.verdict(on: try content(path), keys: [key])
       #expect(verdict == .sound, "\(torn)")
       #expect(!notes.isEmpty || torn == Array(whole.joined()).count - 1, "\(torn)")
-      // The part is of this chain, too.
+      // The torn part belongs to this chain, too.
       let lines = try content(path)
       let start = try #require(lines.lastIndex { AuditAnchor(reading: $0)?.event == .start })
       let part = lines[start - 1].count
@@ -837,7 +841,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
   @Test func `a file whose names are not counted is not removed as long as its path leads to it`()
     async throws
   {
-    // As on file systems that count none: the link below leads to a file without a name.
+    // As on file systems that do not count links: the link below leads to a file whose count is zero.
     let number = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     defer { close(number) }
     unlink(path)
@@ -881,7 +885,7 @@ private func finding(_ line: Int, _ fault: AuditVerifier.Fault) -> AuditVerifier
     #expect(
       AuditVerifier.verdict(on: lines[..<2] + [log] + lines[2...], keys: [key]).verdict
         == finding(3, .foreign))
-    // Before anything tells that the file is the audit's own.
+    // The foreign line comes before anything shows that this is an audit file.
     #expect(AuditVerifier.verdict(on: [log] + lines, keys: [key]).verdict == finding(1, .foreign))
     for at in [1, 3, lines.count] {
       let spliced = lines[..<at] + run + lines[at...]

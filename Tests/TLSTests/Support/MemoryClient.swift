@@ -8,7 +8,7 @@ import Synchronization
 import TLS
 import Testing
 
-/// An OpenSSL client over memory BIOs, and what passes between it and a session.
+/// An OpenSSL client over memory BIOs, with the bytes between it and a session.
 final class MemoryClient {
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -20,18 +20,18 @@ final class MemoryClient {
     }
   }
 
-  /// How a client is made; each change is applied to its `SSL_CTX`.
+  /// Options of a client, applied to its `SSL_CTX`.
   struct Options {
     /// A single version, or all.
     var version: Int32?
-    /// Protocols offered, in the order of preference.
+    /// Protocols offered, in order of preference.
     var protocols: [String] = ["http/1.1"]
     /// Suites of TLS 1.2, and those of TLS 1.3.
     var suites: String?
     var suites13: String?
-    /// The name asked for.
+    /// The server name that the client requests (SNI).
     var name: String? = "localhost"
-    /// Whom the server's certificate must lead to.
+    /// The authority that must have issued the server's certificate.
     var authority: TestIdentity?
     /// A session of an earlier client.
     var session: OpaquePointer?
@@ -49,7 +49,7 @@ final class MemoryClient {
     self.context = context
     self.input = input
     self.output = output
-    // What a server must refuse has to be offered first.
+    // The client must offer even what a server has to refuse.
     SSL_CTX_set_security_level(context, 0)
     let version = Int(options.version ?? 0)
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, version == 0 ? Int(TLS1_VERSION) : version, nil)
@@ -81,7 +81,7 @@ final class MemoryClient {
     SSL_CTX_free(context)
   }
 
-  /// What waits to be sent, taken.
+  /// Removes and returns the bytes that wait to be sent.
   func takeOutput() -> [UInt8] {
     var taken: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -92,12 +92,12 @@ final class MemoryClient {
     }
   }
 
-  /// What has come from the server.
+  /// Feeds bytes from the server to the client.
   func give(_ octets: [UInt8]) {
     if !octets.isEmpty { precondition(BIO_write(input, octets, Int32(octets.count)) == octets.count) }
   }
 
-  /// Goes on with the handshake; whether it is done.
+  /// Continues the handshake. Returns whether it is complete.
   func handshake() throws -> Bool {
     ERR_clear_error()
     let status = SSL_do_handshake(ssl)
@@ -109,7 +109,7 @@ final class MemoryClient {
   func write(_ octets: [UInt8]) { precondition(SSL_write(ssl, octets, Int32(octets.count)) == octets.count) }
   func write(_ text: String) { write(Array(text.utf8)) }
 
-  /// What the server has said and how it stands: `SSL_ERROR_WANT_READ`, `SSL_ERROR_ZERO_RETURN` after its end.
+  /// The server's data, and OpenSSL's state: `SSL_ERROR_WANT_READ`, or `SSL_ERROR_ZERO_RETURN` after its end.
   func read() -> (octets: [UInt8], error: Int32) {
     var taken: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -144,7 +144,7 @@ final class MemoryClient {
   }
 }
 
-/// A session and its client, and everything that passed.
+/// A session and its client, and everything sent between them.
 final class Conversation {
   let client: MemoryClient
   let session: TLSSession
@@ -158,7 +158,7 @@ final class Conversation {
     session = listener.session { event in events?.add(event) }
   }
 
-  /// Carries what the client has to say to the session, in pieces, and the answers back.
+  /// Passes the client's output to the session in pieces, and the responses back.
   func carry(pieces: Int = .max) {
     var rest = client.takeOutput()[...]
     while !rest.isEmpty, state == .open {
@@ -170,7 +170,7 @@ final class Conversation {
     }
   }
 
-  /// The whole handshake, the tickets after it included.
+  /// Performs the complete handshake, including the tickets after it.
   func handshake(pieces: Int = .max) throws {
     while try !client.handshake() {
       carry(pieces: pieces)
@@ -183,28 +183,28 @@ final class Conversation {
     carry(pieces: pieces)
   }
 
-  /// Octets of the server, sent through the session.
+  /// Sends bytes from the server through the session.
   func send(_ octets: [UInt8]) {
     var wire: [UInt8] = []
     session.send(octets, wire: &wire)
     client.give(wire)
   }
 
-  /// The end of the server.
+  /// Ends the server's side.
   func finish() {
     var wire: [UInt8] = []
     session.finish(wire: &wire)
     client.give(wire)
   }
 
-  /// What the session has made of the client's octets, taken.
+  /// Removes and returns the text that the session decrypted.
   func takePlain() -> String {
     defer { plain = [] }
     return String(decoding: plain, as: UTF8.self)
   }
 }
 
-/// What sessions told of themselves.
+/// The events that sessions reported.
 final class Events: Sendable {
   private let list = Mutex<[String]>([])
   func add(_ event: TLSEvent) {
@@ -227,7 +227,7 @@ extension Span<UInt8> {
 }
 
 extension TestIdentity {
-  /// The identity as a server has it, with the certificates of its issuers after its own.
+  /// The identity as a server uses it, with its issuers' certificates after its own.
   func served(_ issuers: TestIdentity...) throws -> TLSIdentity {
     try TLSIdentity(chain: certificatePEM + issuers.flatMap(\.certificatePEM), key: keyPEM)
   }

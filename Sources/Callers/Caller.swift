@@ -19,9 +19,9 @@ package final class Caller: Sendable {
   /// How a caller proved its identity.
   package enum Proof: Hashable, Sendable { case none, basic, key, jwt, installation }
 
-  /// The id of the configured caller, or `anonymous`.
+  /// The id of the configured caller, `anonymousID` or `installationID`.
   package let id: String
-  /// The subject of the caller's JWT; otherwise the caller's id.
+  /// The subject of the user's JWT, or of the installation. For other callers, the caller's id.
   package let subject: String
   /// The claims of a JWT, or the description of an installation by its app; empty for other callers.
   package let claims: [FactMember]
@@ -36,7 +36,7 @@ package final class Caller: Sendable {
   /// as subjects.
   package let audited: AuditedCaller
 
-  /// Only the authenticators of this module make a caller.
+  /// Creates an authenticated caller. Not public, so that only the authenticators of this module can.
   init(
     authenticated id: String, by proof: Proof = .basic, subject: String? = nil, claims: [FactMember] = [],
     key: SHA256Digest? = nil
@@ -61,7 +61,7 @@ package final class Caller: Sendable {
     self.installation = installation
   }
 
-  /// The app that an installation belongs to.
+  /// The app that an installation belongs to; nil for other callers.
   package var installedFor: String? { installation?.installation.appID }
 
   /// Whether the subject is a single user or installation. Other callers have one subject for all their
@@ -71,7 +71,8 @@ package final class Caller: Sendable {
   /// The values by which rules count an installation; nil for other callers.
   package var installationFacts: InstallationFacts? { installation?.facts }
 
-  /// The owner of the caller's records, keys and duplicates. A user has the same owner with an installation and with a JWT.
+  /// The owner of the caller's records, keys and duplicates. A user is the same owner with an installation
+  /// and with a JWT.
   package var owner: InstallationUser {
     installation?.installation.owner ?? InstallationUser(callerID: id, subject: subject)
   }

@@ -20,7 +20,8 @@ public struct ConfiguredCaller: Sendable {
 
   /// How a caller authenticates.
   public enum Proof: Sendable {
-    /// HTTP Basic (RFC 7617) with this user name and a password of this digest. A strong password has at least 20 characters.
+    /// HTTP Basic (RFC 7617) with this user name and a password with this digest. A strong password has at
+    /// least 20 characters.
     case basic(username: String, password: SecretDigest, isStrong: Bool)
     /// A Bearer credential or `X-API-Key` of this digest.
     case apiKey(SecretDigest)
@@ -35,7 +36,7 @@ public struct JWTIssuer: Sendable {
   public let issuer: String
   /// The value that a token's `aud` must contain.
   public let audience: String
-  /// Where its keys are.
+  /// The source of the provider's keys.
   public let keys: Keys
   /// The claim that names the subject.
   public let subjectClaim: String
@@ -52,15 +53,15 @@ public struct JWTIssuer: Sendable {
     self.subjectClaim = subjectClaim
   }
 
-  /// Where an issuer's keys come from.
+  /// The source of an issuer's keys.
   public enum Keys: Sendable {
-    /// Fetched from a URL, and fetched again when they change.
+    /// The URL of a JWK set, which the server fetches and renews, and the position of the setting.
     case url(String, DocumentPlace)
     /// A JWK set; at least one of its keys is usable.
     case set(JWKSet)
     /// A shared secret, for HS256.
     case secret(SymmetricKey)
-    /// In a file or variable that the configuration's purpose does not open.
+    /// A file or variable that the configuration's purpose does not open.
     case unopened
   }
 }

@@ -1,4 +1,5 @@
-// The terms on which an app must prove that it is genuine, and which terms apply to a request.
+// The terms on which apps must prove that they are genuine: App Check tokens for requests, attestations for
+// enrollments.
 
 package import HTTP
 import Texts
@@ -8,7 +9,7 @@ package import Trust
 package struct AppCheckTerms: Sendable {
   /// What happens to a request without a valid token.
   package let mode: AttestationMode
-  /// The app's Firebase app ids, in the order written.
+  /// The accepted Firebase app ids, in the order of the configuration.
   package let appIDs: [String]
   private let known: Set<ExactText>
 
@@ -25,7 +26,7 @@ package struct AppCheckTerms: Sendable {
       mode: terms.allSatisfy { $0.mode == .enforce } ? .enforce : .audit, appIDs: terms.flatMap(\.appIDs))
   }
 
-  /// Whether a verified token belongs to this app.
+  /// The result for a verified token. It passes if it belongs to this app.
   func result(of claims: AppCheckClaims) -> AttestationResult {
     known.contains(ExactText(claims.appID)) ? .passed : .failed(.wrongApp)
   }
@@ -37,11 +38,11 @@ package struct AttestedTerms: Sendable {
   package let mode: AttestationMode
   /// How many installations a day attestation alone may approve.
   package let perDay: Int
-  /// The app's Firebase app ids; nil if it does not accept App Check tokens.
+  /// The terms for App Check tokens; nil if the app does not accept them.
   package let appCheck: AppCheckTerms?
-  /// The app on iOS; nil if it does not accept App Attest attestations.
+  /// The terms for App Attest attestations (iOS); nil if the app does not accept them.
   package let appAttest: AppAttestTerms?
-  /// The app on Android; nil if it does not accept Play Integrity tokens.
+  /// The terms for Play Integrity tokens (Android); nil if the app does not accept them.
   package let play: PlayIntegrityTerms?
 
   package init(
@@ -68,7 +69,8 @@ package struct AttestedTerms: Sendable {
 }
 
 extension AppRegistry {
-  /// The App Check terms for an authenticated request. Nil if the request needs no token.
+  /// The App Check terms for an authenticated request, and its app if it has one. Nil if the request needs no
+  /// token.
   ///
   /// If every app of a caller has App Check, a request without an app's name needs a token of any of these
   /// apps. Otherwise, leaving out the name would bypass the check. A name that matches no app of the caller

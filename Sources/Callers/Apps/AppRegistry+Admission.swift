@@ -7,18 +7,19 @@ package import Installations
 package import Texts
 
 extension AppRegistry {
-  /// Why a request is refused although its caller may use the app.
+  /// The refusal of a request whose caller may use the app.
   package struct Objection: Sendable {
     /// The problem for its response.
     package let problem: Problem
-    /// Why, for operators.
+    /// The reason, for operators.
     package let reason: String
   }
 
-  /// Why a request for an admitted app is refused before any rule is evaluated; nil if it is not.
+  /// Checks a request for an admitted app before any rule is evaluated. Returns the refusal, or nil if there
+  /// is none.
   ///
   /// - Parameters:
-  ///   - app: The app of the request, as `claim` admits it; nil for none.
+  ///   - app: The app that `claim` admitted; nil if the request has none.
   ///   - hasTalkdesk: Whether there is a Talkdesk credential. A server whose apps all have chat desks needs
   ///     none.
   package func objection(
@@ -74,7 +75,7 @@ extension AppRegistry {
   /// The parts of a request that decide whether a rule applies to it.
   package struct PossibleRequest: Hashable, Sendable {
     package let action: Action
-    /// Nil for no app.
+    /// Nil for a request without an app.
     @Exact package private(set) var appID: String?
     @Exact package private(set) var callerID: String
     /// Whether the caller has claims: those of a JWT, or an app's description of its installation.

@@ -77,8 +77,8 @@ package final class AppRegistry: Sendable {
     special = Takers(apps.filter { $0.isPushed || $0.desk != nil })
   }
 
-  /// Whether a caller must name an app to get a token: if every app that it may use has tokens by push or a
-  /// chat desk. Otherwise, leaving out the app would give it a plain token, which none of its apps allows.
+  /// Whether a caller must name an app to get a token: if all apps that it may use have tokens by push or a
+  /// chat desk. Otherwise, leaving out the app would give it a plain token, which its apps do not allow.
   package func needsName(_ callerID: String) -> Bool {
     special.contain(callerID) && !plain.contain(callerID)
   }
@@ -86,14 +86,16 @@ package final class AppRegistry: Sendable {
   /// The app of a request, or why the request has none. Stops are checked before that refusal, and need the
   /// app.
   package enum Claim: Sendable {
-    /// The app the request names and may use, or the one app that lists the caller; nil for none.
+    /// The app that the request names and may use. Without a name, an installation's own app, or the only app
+    /// that lists the caller; nil if there is none.
     case admitted(App?)
-    /// An app that does not list the caller.
+    /// An app that the caller may not use: it does not list the caller, or the caller is an installation of
+    /// another app.
     case unlisted(App)
-    /// A name that no app has.
+    /// A name that no app has, that is repeated, or that cannot be decoded.
     case unknown
 
-    /// The app that the request is about, even if it does not list the caller.
+    /// The app of the request, even if the caller may not use it; nil if there is none.
     package var app: App? {
       switch self {
       case .admitted(let app): app
@@ -102,7 +104,7 @@ package final class AppRegistry: Sendable {
       }
     }
 
-    /// Why the caller is refused, for operators.
+    /// The reason for the refusal, for operators.
     package func refusal(of callerID: String) -> String {
       app.map { "caller \(callerID) is not listed for app \($0.id)" }
         ?? "the request names an app that is not configured"
@@ -118,7 +120,7 @@ package final class AppRegistry: Sendable {
     }
   }
 
-  /// The app of a request.
+  /// Finds the app of a request, and checks that the caller may use it.
   ///
   /// - Parameters:
   ///   - name: The app's name in the request, if any: a segment of its path, or `app` in its query.

@@ -1,10 +1,10 @@
-// The caller or enrollment that requests admission to an app, as stops, apps and chat desks see it.
+// The caller or enrollment behind a request, in the form that stops, apps and chat desks check.
 
 import Installations
 import Store
 
-/// The caller or enrollment that requests admission to an app. An authenticated caller is stored as it is,
-/// because each request makes an applicant.
+/// The caller or enrollment behind a request. An authenticated caller is stored as it is, because each
+/// request makes an applicant.
 package enum Applicant: Sendable {
   case caller(Caller)
   /// A caller that a request could have, or an enrollment.
@@ -38,7 +38,7 @@ package enum Applicant: Sendable {
     }
   }
 
-  /// The app of an installation, whose `callers` need not list installations.
+  /// The app that an installation belongs to. The app's `callers` need not list installations.
   package var installedFor: String? {
     switch self {
     case .caller(let caller): caller.installedFor

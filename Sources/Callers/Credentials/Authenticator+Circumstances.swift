@@ -1,4 +1,4 @@
-// The inputs of an authentication in addition to the request, and its result.
+// What an authentication needs in addition to the request, and what it returns.
 
 package import API
 package import Installations
@@ -18,15 +18,15 @@ extension Authenticator {
 
   /// A value that the server must fetch before it can identify the caller.
   package enum Prerequisite: Sendable {
-    /// The keys of the issuer whose token names a key that is not known yet.
+    /// The issuer's keys, because the token names a key that is not known yet.
     case keys(KeySource)
-    /// An installation in the store. `isGuarded`: the address is guessing credentials, so the look-up waits
-    /// for a turn.
+    /// The installation with this id, from the store. `isGuarded`: too many logins from the address have
+    /// failed, so the lookup waits for a turn.
     case installation(InstallationID, InstallationDirectory, isGuarded: Bool)
-    /// The installation in the store that has the key of a proof. `isGuarded`: the address is guessing
-    /// credentials, so the look-up waits for a turn.
+    /// The installation whose key made the proof, from the store. `isGuarded`: too many logins from the
+    /// address have failed, so the lookup waits for a turn.
     case keyholder(VerifiedProof, InstallationDirectory, isGuarded: Bool)
-    /// Spending a proof, which works once. The caller is known.
+    /// The spending of a proof in the store, because each proof works once. The caller is known.
     case proof(VerifiedProof)
     /// The keys of App Check, for a token that names a key that is not known yet. The caller is known.
     case appCheckKeys(KeySource)
@@ -35,23 +35,23 @@ extension Authenticator {
   /// The result of fetching a prerequisite.
   package enum Prepared: Sendable {
     case keys
-    /// The installation of the id, if there is one.
+    /// The installation with the id or the key; nil if there is none.
     case installation(KnownInstallation?)
-    /// The look-up got no turn in time.
+    /// The lookup waited for a turn and got none in time.
     case noTurn
     case storeFailed(StoreError)
   }
 
   /// The address and times of a request, and what it has waited for.
   package struct Circumstances {
-    /// Where the request comes from.
+    /// The client's address.
     package let address: IPAddress
-    /// The wall clock, for tokens' dates.
+    /// The wall clock, for the dates of tokens, proofs and installations.
     package let time: UnixTime
-    /// The monotonic clock, for the throttle.
+    /// The monotonic clock, for the throttle and for caches.
     package let now: MonotonicTime
 
-    /// The fetched value, if this request has waited for one.
+    /// The result of the prerequisite that this request has waited for, if any.
     package let prepared: Prepared?
     /// The proof of this request that was verified before a wait.
     package let proof: KnownProof?
@@ -90,12 +90,12 @@ extension Authenticator {
     var hasFetchedKeys: Bool { if case .keys = prepared { true } else { false } }
   }
 
-  /// A verified proof, and the result of spending it, if the store was asked to spend it.
+  /// A verified proof, and the result of spending it, if the server has tried to spend it.
   package struct KnownProof: Sendable {
     let proof: VerifiedProof
     package let spending: ProofSpending?
-    /// The id of the installation that has the key, if the store was asked for it. The complete request finds
-    /// the installation in the cache by this id.
+    /// The id of the installation that has the key, if the server has looked it up in the store. The complete
+    /// request finds the installation in the cache by this id.
     package let holder: InstallationID?
 
     package init(_ proof: VerifiedProof, _ spending: ProofSpending?, holder: InstallationID? = nil) {

@@ -53,7 +53,8 @@ extension Authenticator {
     }
   }
 
-  /// The installation whose key made the proof, if its app lets phones authenticate with their key alone.
+  /// Finds the installation whose key made the proof. Its app must let phones authenticate with their key
+  /// alone.
   func keyholder(
     _ request: borrowing Request, _ installations: InstallationCallers, _ circumstances: Circumstances,
     _ result: inout ProofResult?

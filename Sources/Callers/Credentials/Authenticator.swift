@@ -10,8 +10,8 @@ import Store
 import Texts
 package import Trust
 
-/// Identifies the caller of a request: HTTP Basic (RFC 7617), API keys, JWTs, or anonymous if that is
-/// allowed.
+/// Identifies the caller of a request by HTTP Basic (RFC 7617), an API key, a JWT, or the proof of an
+/// installation's key (DPoP). A request without credentials is anonymous, if that is allowed.
 ///
 /// The authenticator looks up a credential by a digest or a seeded hash, so a thousand callers cost the same
 /// as one. Digests are compared in constant time. An unknown name takes the same steps as a wrong password.
@@ -27,7 +27,8 @@ package final class Authenticator: Sendable {
 
     /// - Parameters:
     ///   - passwordDigest: SHA-256 of the password.
-    ///   - isStrong: Whether the password cannot be guessed, so that it is accepted whatever others send from the same address.
+    ///   - isStrong: Whether the password cannot be guessed. The server then accepts it even while wrong
+    ///     passwords come from the same address.
     package init(id: String, username: String, passwordDigest: SHA256Digest, isStrong: Bool = false) {
       self.username = Array(username.utf8)
       self.passwordDigest = passwordDigest
@@ -64,16 +65,16 @@ package final class Authenticator: Sendable {
   private let keyCallers: [SHA256Digest: Caller]
   package let jwt: JWTAuthenticator
   let allowsAnonymous: Bool
-  /// Whether anonymous requests are allowed and no caller is configured. The sandbox's own users do not
-  /// count.
+  /// Whether anonymous requests are allowed and no caller is configured. Installations and the sandbox's own
+  /// users do not count.
   private let isOpen: Bool
   /// The throttle outlives a reload, so that a reload does not clear failed logins.
   package let throttle: LoginThrottle
-  /// The installations that may call, of each app that has some.
+  /// The installations that may send requests; nil if no app has installations.
   private let installations: InstallationCallers?
   /// Whether a proof alone identifies an installation of some app.
   private let takesProofAlone: Bool
-  /// Judges the proofs of callers that have a key.
+  /// Verifies the proofs of keys.
   package let proofs: ProofVerifier
   /// Whether some caller may have a key: an installation, or a user whose JWT is bound to one.
   package var mayProve: Bool {
@@ -194,7 +195,8 @@ package final class Authenticator: Sendable {
       return installation(id, digest, installations, circumstances)
     }
     let found = named?.passwordDigest == digest ? named : nil
-    // A password that cannot be guessed needs no limit. With one, wrong passwords from its address would lock its owner out.
+    // A password that cannot be guessed needs no limit. A limit would let wrong passwords from the same
+    // address lock its owner out.
     if let found, found.isStrong { return .caller(found.caller) }
     func identity() -> [UInt8] { Array(pair.octets[pair.name]) }
     // An unknown name costs as much as a known one.
@@ -216,14 +218,14 @@ package final class Authenticator: Sendable {
     return .caller(found.caller)
   }
 
-  /// The caller of a user name.
+  /// The caller with a user name; nil if there is none.
   private func basicCaller(_ name: borrowing Span<UInt8>, _ hash: Int) -> BasicCaller? {
     for caller in basicCallers[hash] ?? [] where caller.isNamed(name) { return caller }
     return nil
   }
 
-  /// The installation of an id and the digest of its secret. A right secret passes at any address. A wrong one gets the
-  /// response of any wrong password.
+  /// Finds the installation with this id, and checks the digest of its secret. The right secret is accepted
+  /// even from an address with too many failed logins. A wrong one gets the response of any wrong password.
   private func installation(
     _ id: InstallationID, _ digest: SHA256Digest, _ installations: InstallationCallers,
     _ circumstances: Circumstances
@@ -259,21 +261,23 @@ package final class Authenticator: Sendable {
     return .caller(Caller(authenticated: found))
   }
 
-  /// A token that is bound to a key (RFC 9449 §7.1).
+  /// Identifies the caller of a token sent as `DPoP`. Refuses a token that is not bound to a key (RFC 9449
+  /// §7.1).
   private func bound(_ token: Span<UInt8>, _ circumstances: Circumstances) -> Outcome {
     let outcome = bearer(token, circumstances)
     guard case .caller(let caller) = outcome, caller.key == nil else { return outcome }
     return .refused(invalidToken("This token is not bound to a key. Send it as Authorization: Bearer TOKEN."))
   }
 
-  /// A JWT of a configured issuer, or an API key.
+  /// Identifies the caller of a JWT of a configured issuer, or of an API key.
   private func bearer(_ token: Span<UInt8>, _ circumstances: Circumstances) -> Outcome {
     let digest = SHA256Digest(of: token)
     if let caller = jwt.known(digest, now: circumstances.time) { return .caller(caller) }
     guard token.hasPartsOfToken else { return key(token, digest, circumstances) }
     // An API key may have as many dots as a token.
     if let found = keyCallers[digest] { return .caller(found) }
-    // A signature cannot be guessed, so the server verifies every token, however many wrong ones come from its address.
+    // A signature cannot be guessed, so the server verifies every token, no matter how many wrong ones come
+    // from its address.
     var octets: [UInt8] = []
     octets.append(contentsOf: token)
     switch jwt.authenticate(
@@ -307,7 +311,7 @@ package final class Authenticator: Sendable {
   /// - Parameter sent: The key whose digest is `digest`.
   private func key(_ sent: Span<UInt8>, _ digest: SHA256Digest, _ circumstances: Circumstances) -> Outcome {
     if isOpen { return .caller(anonymous) }
-    // A key is accepted whatever others send from the same address.
+    // The right key is accepted no matter what else comes from its address.
     if let found = keyCallers[digest] { return .caller(found) }
     // The word is a mistake of the app and not a guess. It must not lock out the other phones at that
     // address.
@@ -358,7 +362,8 @@ package final class Authenticator: Sendable {
 }
 
 extension Span<UInt8> {
-  /// Whether there are as many dots as in the compact form of a JWS (RFC 7515 §7.1), or of an encrypted token (RFC 7516 §7.1).
+  /// Whether the text has as many dots as the compact form of a JWS (RFC 7515 §7.1) or of an encrypted token
+  /// (RFC 7516 §7.1).
   fileprivate var hasPartsOfToken: Bool {
     var dots = 0
     for index in indices where self[index] == UInt8(ascii: ".") { dots += 1 }

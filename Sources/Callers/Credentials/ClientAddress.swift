@@ -4,9 +4,9 @@ package import Gate
 package import HTTP
 package import Platform
 
-/// Finds the client's address. `X-Forwarded-For` is a claim anyone can make, so it is believed only from
-/// configured proxies, and only the entry that the outermost of them wrote: counted from the right, because clients can
-/// put anything to the left of it.
+/// Finds the client's address. Anyone can send `X-Forwarded-For`, so the server trusts the field only from
+/// configured proxies, and only the entry that the outermost of them wrote. Entries are counted from the
+/// right, because clients can write anything to the left.
 package struct ClientAddress: Sendable {
   private let trusted: [CIDR]
   private let hops: Int
@@ -14,8 +14,8 @@ package struct ClientAddress: Sendable {
   package let untrusted = UntrustedProxy()
 
   /// - Parameters:
-  ///   - trusted: The proxies' own addresses.
-  ///   - hops: How many entries of the field the proxies wrote; 0 ignores it.
+  ///   - trusted: The addresses of the trusted proxies.
+  ///   - hops: How many entries of `X-Forwarded-For` the proxies wrote; 0 ignores the proxies' fields.
   package init(trusted: [CIDR], hops: Int) {
     self.trusted = trusted
     self.hops = hops
@@ -37,7 +37,7 @@ package struct ClientAddress: Sendable {
         var start = end
         while start > line.lowerBound, request.head[start - 1] != UInt8(ascii: ",") { start -= 1 }
         left -= 1
-        // A trusted proxy wrote no address here, so the last certain address counts.
+        // This entry is the outermost proxy's. If it is not an address, only the peer's address is certain.
         if left == 0 { return Self.address(request.head[start..<end].trimmed) ?? peer }
         if start == line.lowerBound { break }
         end = start - 1

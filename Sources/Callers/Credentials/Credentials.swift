@@ -1,4 +1,4 @@
-// The credentials of an `Authorization` field, as they were sent.
+// Parses the credentials in an `Authorization` field.
 
 import HTTP
 import JOSE
@@ -31,7 +31,8 @@ enum Credentials {
     }
   }
 
-  /// What is wrong with a value that has no credentials. The text repeats nothing of the value.
+  /// The mistake in a value that is not valid credentials, in words for the client. The words repeat nothing
+  /// of the value.
   static func mistake(in value: Span<UInt8>) -> String {
     if begins(value, with: "basic") {
       return "The Authorization header is not Basic with the Base64 of NAME:PASSWORD."
@@ -67,7 +68,8 @@ enum Credentials {
     return words.first { token.equals(token.indices, lowercase: $0) }.map { "\($0)" }
   }
 
-  /// Nil for another scheme, and for Basic that is not Base64 of `user:password`.
+  /// Nil unless the value is a known scheme and one word after it. Also nil for Basic if the word is not
+  /// Base64 of `user:password`.
   init?(_ value: Span<UInt8>) {
     guard let space = value.firstIndex(of: UInt8(ascii: " ")) else { return nil }
     var start = space

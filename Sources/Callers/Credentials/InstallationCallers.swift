@@ -1,4 +1,4 @@
-// Installations as callers: where the server finds them, and on which terms they are valid.
+// The installations that may send requests: where the server finds them, and the terms of their apps.
 
 import Gate
 package import Installations
@@ -16,7 +16,7 @@ package struct InstallationCallers: Sendable {
     self.terms = terms
   }
 
-  /// Notes the use of an installation whose secret was right.
+  /// Records the use of an installation that has proved its secret or its key, unless it is no longer valid.
   ///
   /// - Returns: Whether the installation is valid: neither revoked, nor unused for too long, nor of an app
   ///   without installations.

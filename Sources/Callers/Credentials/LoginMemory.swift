@@ -1,4 +1,5 @@
-// Remembers at which addresses callers' passwords were right, across restarts and instances.
+// Remembers from which addresses callers have logged in with the right password, across restarts and
+// instances.
 
 import Gate
 package import JOSE
@@ -6,12 +7,14 @@ package import Platform
 package import Store
 import Synchronization
 
-/// The logins that the store knows, read every two seconds, and those of this instance.
+/// The successful logins that the store has, read every two seconds, and those of this instance.
 ///
-/// Requests read memory only and never wait for the store. Without the store, an instance uses what it knows.
+/// Requests read memory only and never wait for the store. While the store cannot be read, an instance uses
+/// the logins that it has.
 ///
-/// The store learns 16 bits of a keyed digest of a password. So at an address where a caller logged in, `LoginThrottle` lets one wrong
-/// password in 65,536 pass, which is then compared as any other. After a change of the store key, the old rows match nothing.
+/// The store gets only 16 bits of a keyed digest of a password. So at an address where a caller has logged
+/// in, `LoginThrottle` does not refuse one wrong password in 65,536. The server then compares it as any other
+/// password. After a change of the store key, the old rows match nothing.
 package final class LoginMemory: Sendable {
   /// A login with a user name and a password.
   package struct Login {
@@ -30,7 +33,7 @@ package final class LoginMemory: Sendable {
     var logins: [StoreID: StoredLogin] = [:]
     /// The ids of logins that the store does not have yet.
     var unsaved: Set<StoreID> = []
-    /// When the store was last read.
+    /// The time at which the last successful read of the store began; nil before it.
     var read: Instant?
   }
 
@@ -38,20 +41,21 @@ package final class LoginMemory: Sendable {
   private let clock: any TimeSource
   private let state: Mutex<State>
 
-  /// How often the store is read and written.
+  /// The pause between two refreshes.
   private static let interval = Duration.seconds(2)
-  /// How many logins one transaction saves.
+  /// The maximum number of logins that one transaction saves.
   private static let portion = 250
 
-  /// - Parameter key: The key of the digests. Without one, the first instance makes a random one in the store.
+  /// - Parameter key: The key of the digests. Without one, the first instance makes a random key and saves it
+  ///   in the store.
   package init(store: any Store, key: Secret?, clock: any TimeSource) {
     self.store = store
     self.clock = clock
     state = Mutex(State(key: key))
   }
 
-  /// Whether this password was right for this caller at this address in the last 30 days. Also true for one
-  /// in 65,536 wrong passwords.
+  /// Whether this password was right for this caller at this address in the last 30 days. If another password
+  /// was, also true for one in 65,536 wrong passwords.
   func knows(_ login: Login) -> Bool {
     guard let key = state.withLock({ $0.key }) else { return false }
     let row = login.row(key)
@@ -61,8 +65,8 @@ package final class LoginMemory: Sendable {
     }
   }
 
-  /// Notes that a password was right, unless a note of the last day says so. Notes nothing while the clock is
-  /// wrong, so that no row gets a wrong time.
+  /// Remembers that a password was right, unless the same login is remembered from the last day. Does nothing
+  /// before the key is known, and while the clock is wrong, so that no row gets a wrong time.
   func note(_ login: Login) {
     guard store.health.isClockRight, let key = state.withLock({ $0.key }) else { return }
     let row = login.row(key)
@@ -78,7 +82,7 @@ package final class LoginMemory: Sendable {
 
   // MARK: The store
 
-  /// Refreshes every two seconds until its task is cancelled.
+  /// Runs `refresh` every two seconds until the task is canceled.
   package func run() async {
     while await clock.hasSlept(until: clock.now + Self.interval) { await refresh() }
   }

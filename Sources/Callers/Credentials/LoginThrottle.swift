@@ -8,10 +8,11 @@ import Synchronization
 ///
 /// A credential that was right at an address in the last 30 days is always checked there. So phones behind
 /// one carrier's address, or behind an undeclared proxy, do not lock each other out. The check itself is the
-/// same as for any login. This object forgets such credentials when the process ends; `memory` does not.
+/// same as for any login. This object forgets such credentials when the process ends; `memory` remembers
+/// callers' passwords across restarts.
 ///
 /// Failures are not counted per identity alone: an attacker who knows a user name could then lock its owner
-/// out from elsewhere. A right password from another address is always checked. One address may fail more
+/// out from elsewhere. Failures at one address do not affect logins from another. One address may fail more
 /// often than one user name at it, because many users may share it (a carrier's, an office's).
 package final class LoginThrottle: Sendable {
   /// A credential, as hashes.
@@ -27,10 +28,10 @@ package final class LoginThrottle: Sendable {
     }
   }
 
-  /// How many failures are allowed at once, and how fast more are allowed.
+  /// A rate limit: how many failures or signatures are allowed at once, and how fast more are allowed.
   private struct Patience {
     let burst: Int64
-    /// After this time one more failure is allowed.
+    /// The time after which one more is allowed, in nanoseconds.
     let interval: Int64
   }
 
@@ -41,8 +42,8 @@ package final class LoginThrottle: Sendable {
   /// 1,000 at once, 500 a second. Verifying a P-256 signature takes 50 to 100 µs, so each address can use up
   /// to 5% of a core.
   private static let perVerification = Patience(burst: 1_000, interval: 2_000_000)
-  /// How many addresses and identities are remembered. Beyond that, those with the fewest failures are
-  /// forgotten.
+  /// The maximum number of entries in `table`, and of credentials in `proven`. Beyond it, about half of them
+  /// are forgotten: those with the fewest failures, or those noted longest ago.
   static let capacity = 65_536
 
   /// For each key the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.
@@ -50,16 +51,17 @@ package final class LoginThrottle: Sendable {
 
   /// Counts bad JWTs, which are not guesses at a login.
   let tokens = TokenThrottle()
-  /// Where callers' passwords were right, across restarts and instances. Nil if no store remembers that.
+  /// The addresses from which callers have logged in, across restarts and instances; nil without such a
+  /// memory.
   package let memory: LoginMemory?
 
   package init(memory: LoginMemory? = nil) { self.memory = memory }
 
   /// Credentials that were right, each with its address.
   private struct Proven {
-    /// The time of each pair's last note, by a hash of the pair.
+    /// The time at which each credential was last noted at an address, by a hash of both.
     var times: [UInt64: Int64] = [:]
-    /// The last notes, so that a login that is right again and again is not hashed each time.
+    /// Recent notes, so that a login that succeeds again and again is not hashed each time.
     var recent = [Note?](repeating: nil, count: 64)
 
     struct Note {
@@ -74,7 +76,7 @@ package final class LoginThrottle: Sendable {
     }
   }
   private let proven = Mutex(Proven())
-  /// How old a note may be before it is renewed, in nanoseconds. The oldest notes are forgotten first.
+  /// The age at which a note is renewed, in nanoseconds. The oldest notes are forgotten first.
   private static let noteAge: Int64 = 60_000_000_000
   /// How long a credential counts as right at an address.
   private static let lifetime = Duration.seconds(30 * 86_400)
@@ -91,7 +93,7 @@ package final class LoginThrottle: Sendable {
     address: IPAddress, identity: @autoclosure () -> [UInt8]?, credential: Credential, now: MonotonicTime,
     login: @autoclosure () -> LoginMemory.Login? = nil
   ) -> Duration? {
-    // No login has failed lately: this usual case costs one load.
+    // Nothing has been counted since the start. This usual case costs one load.
     guard count.load(ordering: .relaxed) > 0 else { return nil }
     let (addressKey, identityKey) = keys(address, identity())
     let wait = table.withLock { table in
@@ -107,15 +109,15 @@ package final class LoginThrottle: Sendable {
     return wait
   }
 
-  /// How many addresses and identities with failures are remembered.
+  /// The number of entries in the table.
   var remembered: Int { count.load(ordering: .relaxed) }
 
-  /// The number of logins and JWTs that were refused because too many had failed.
+  /// The number of logins, JWTs and proofs that were refused because there were too many from an address.
   package var refusals: Int { refused.load(ordering: .relaxed) + tokens.refusals }
 
-  /// Notes that a credential was right.
+  /// Notes that a credential was right at an address.
   ///
-  /// - Returns: Whether the last note of it was more than a minute old.
+  /// - Returns: True if this is a new note; false if the last one is less than a minute old.
   @discardableResult
   package func succeeded(address: IPAddress, credential: Credential, now: MonotonicTime) -> Bool {
     proven.withLock { proven in
@@ -159,11 +161,11 @@ package final class LoginThrottle: Sendable {
     }
   }
 
-  /// Counts a signature that a stranger asks the server to verify, whether it is right or wrong.
+  /// Counts a signature that an unknown client asks the server to verify, right or wrong.
   ///
   /// - Returns: The time until another signature from this address is verified, if there were too many. This
-  ///   signature is then not counted. Nil for a credential that was right at this address before, which is
-  ///   not counted either.
+  ///   one is then not counted. Nil if this signature may be verified. A credential that was right at this
+  ///   address before may always be verified, and is not counted.
   func takeVerification(address: IPAddress, credential: Credential, now: MonotonicTime) -> Duration? {
     guard !isProven(credential, address) else { return nil }
     let key = verificationKey(address)

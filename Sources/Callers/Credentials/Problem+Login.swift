@@ -5,7 +5,7 @@ import HTTP
 import Platform
 
 extension Problem {
-  /// Too many logins from an address have failed.
+  /// Too many failed logins, wrong tokens or proofs came from an address.
   package static func tooManyLogins(_ wait: Duration) -> Problem {
     Problem(
       .rateLimited, "Too many failed logins from this address.",

@@ -1,4 +1,4 @@
-// Verifies the proofs that requests carry (DPoP, RFC 9449), and makes the problems of invalid ones.
+// Verifies the DPoP proofs in requests (RFC 9449), and creates the responses to invalid ones.
 
 package import API
 package import HTTP
@@ -23,9 +23,10 @@ package final class ProofVerifier: Sendable {
   private let isTLS: Bool
   private let proxies: ClientAddress
   private let throttle: LoginThrottle
-  /// The keys of clients whose proofs were right, by the digests of the headers that name them.
+  /// The keys of clients whose proofs were right, by the digests of the proofs' JOSE headers, which contain
+  /// the keys.
   private let known = Mutex<[SHA256Digest: ProofKey]>([:])
-  /// How many keys are stored, of about 4 KB each. Beyond that, half of them are forgotten.
+  /// The maximum number of these keys, each of about 4 KB. Beyond it, half of them are forgotten.
   private static let capacity = 2_048
 
   /// - Parameters:
@@ -45,7 +46,7 @@ package final class ProofVerifier: Sendable {
     self.proxies = proxies
   }
 
-  /// Verifies everything except whose key it is and whether the proof was used before.
+  /// Verifies the proof of a request. Does not check whose key made it, nor whether it was used before.
   package func judge(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances
   ) -> Judgement {
@@ -67,7 +68,8 @@ package final class ProofVerifier: Sendable {
         method: request.method.rawValue, urls: urls(of: request, circumstances), nonces: nonces,
         now: circumstances.time.fractionalSeconds, signer: known.withLock { $0[proof.headerDigest] }
       ) {
-        // Anyone can make a key and sign with it, so a right signature of a stranger counts like a wrong one.
+        // Anyone can make a key and sign with it, so the right signature of an unknown client counts like a
+        // wrong one.
         wait = throttle.takeVerification(
           address: circumstances.address, credential: client, now: circumstances.now)
         return wait == nil
@@ -78,8 +80,8 @@ package final class ProofVerifier: Sendable {
     }
   }
 
-  /// Notes that a proof was its caller's. The client's later proofs are verified no matter how many others
-  /// its address sends.
+  /// Remembers the key of a proof that was made with its caller's key. The client's later proofs are verified
+  /// no matter how many others its address sends.
   package func succeeded(_ proof: VerifiedProof, address: IPAddress, now: MonotonicTime) {
     throttle.succeeded(address: address, credential: .init(digest: proof.headerDigest), now: now)
     known.withLock { known in
@@ -104,7 +106,8 @@ package final class ProofVerifier: Sendable {
     return [ComparableURL("\(scheme)://\(host)\(path)")].compactMap(\.self)
   }
 
-  /// The response to an invalid proof (RFC 9449 §7.1, §9); nil for a valid one.
+  /// The response to an invalid proof (RFC 9449 §7.1, §9). Nil for a valid proof, and for an installation
+  /// without a key (`keyless`).
   package func problem(_ result: ProofResult, at time: UnixTime) -> Problem? {
     let challenge: ProofFault.Challenge
     var problem: Problem
@@ -135,7 +138,7 @@ package final class ProofVerifier: Sendable {
     return problem
   }
 
-  /// Tells the client what to do about its proof, with a nonce for the next one.
+  /// Adds the challenge that says what is wrong with the proof, and a nonce for the next proof.
   func challenge(_ challenge: ProofFault.Challenge, at time: UnixTime, _ problem: inout Problem) {
     problem.responseFields.append(
       "WWW-Authenticate", "DPoP error=\"\(challenge.rawValue)\", algs=\"\(DPoPProof.algorithm.rawValue)\"")
@@ -147,7 +150,6 @@ package final class ProofVerifier: Sendable {
 package enum ProofSpending: Sendable {
   case spent, replayed, unavailable
 
-  /// The result for the request.
   package var result: ProofResult {
     switch self {
     case .spent: .passed

@@ -5,13 +5,14 @@ import Synchronization
 
 /// Counts bad JWTs by address: 100 at once, and 100 a minute.
 ///
-/// The throttle never refuses a genuine token: the server verifies every token, since nobody can guess a
-/// signature. A genuine token that has expired is not counted.
+/// The throttle never refuses a genuine token: the server verifies every token, because a signature cannot be
+/// guessed. A genuine token that has expired is not counted.
 final class TokenThrottle: Sendable {
   static let burst: Int64 = 100
   /// The time after which one more bad token is allowed, in nanoseconds.
   static let interval: Int64 = 600_000_000
-  /// How many addresses are remembered. Beyond it, the half that sent the fewest is forgotten.
+  /// The maximum number of remembered addresses. Beyond it, the half that sent the fewest bad tokens is
+  /// forgotten.
   static let capacity = 65_536
 
   /// For each address the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.

@@ -37,7 +37,7 @@ package struct JWTAuthenticator: Sendable {
     }
   }
 
-  /// Where an issuer's keys are.
+  /// The source of an issuer's keys.
   package enum Keys: Sendable {
     case source(KeySource)
     case set(JWKSet)
@@ -47,9 +47,9 @@ package struct JWTAuthenticator: Sendable {
   /// The result of verifying a token.
   package enum Outcome {
     case caller(Caller)
-    /// It is not a token of a configured issuer.
+    /// The text is not a readable JWT, or no configured caller has its issuer.
     case notOurs(Fault)
-    /// Refused. `isForged`: no key of the issuer made the signature.
+    /// The token is refused. `isForged`: no key of the issuer made the signature.
     case refused(Fault, isForged: Bool)
     /// The token's key is not known yet. Fetch the keys, then try again.
     case fetchFirst(KeySource)
@@ -57,15 +57,16 @@ package struct JWTAuthenticator: Sendable {
     case unavailable(retryAfter: Duration)
   }
 
-  /// Why a token is refused: the first check that fails.
+  /// Why a token is refused.
   package enum Fault: Error, Hashable, Sendable {
-    /// It is not a signed JWT.
+    /// The text is not a signed JWT.
     case unreadable(JWSError)
     /// No caller has the token's issuer.
     case unknownIssuer(String)
-    /// The issuer has no key of this `kid`; or, without a `kid`, more than one that may have signed.
+    /// The issuer has no key with the token's `kid`. Without a `kid`: its set does not have exactly one key
+    /// for the token's algorithm.
     case unknownKey(isNamed: Bool)
-    /// The issuer publishes the key, or keys at all, but none that this server can use.
+    /// The issuer publishes the named key in a form that this server cannot use, or publishes no usable key.
     case unusableKey
     /// The issuer's key is for other algorithms.
     case wrongAlgorithm
@@ -76,10 +77,10 @@ package struct JWTAuthenticator: Sendable {
 
   /// Seconds by which an issuer's clock may differ.
   package static let leeway = 30
-  /// The response to a wrong key.
+  /// The text of the response to an unknown key.
   package static let unknownKey = "No configured caller has this key or token."
-  /// The maximum size of a token in octets: the largest value of `limits.header_bytes`. The configured value
-  /// limits the field before.
+  /// The maximum size of a token in octets: the largest value of `limits.header_bytes`. The header of a
+  /// request is limited to the configured value already.
   package static let maximumBytes = 1 << 20
 
   package let issuers: [Issuer]
@@ -107,8 +108,8 @@ package struct JWTAuthenticator: Sendable {
       })
   }
 
-  /// The caller of a token that was verified before with keys that are still current; nil for any other
-  /// token.
+  /// The caller of a token that was verified before with keys that are still current. Nil for any other
+  /// token, and for one that has expired.
   /// - Parameter digest: The token's SHA-256.
   func known(_ digest: SHA256Digest, now: UnixTime) -> Caller? {
     verified.value(digest, generation: isCurrent, now: Self.seconds(now))
@@ -245,7 +246,8 @@ extension JWTAuthenticator.Issuer {
 }
 
 extension JWTAuthenticator.Fault {
-  /// The fault in words, for the sender of the token. They may name claims, but never contain their values.
+  /// The fault in words, for the sender of the token. The words may name claims, but never contain a claim's
+  /// value.
   package var sentence: String {
     switch self {
     case .unreadable(.unsecured): "The token is not signed."
@@ -279,7 +281,8 @@ extension JWTAuthenticator.Fault {
 }
 
 extension JWTClaims {
-  /// The thumbprint of the key that a token is bound to (`cnf.jkt`, RFC 9449 §6.1); nil for a token that any holder may use.
+  /// The thumbprint of the key that a token is bound to (`cnf.jkt`, RFC 9449 §6.1). Nil for a token that any
+  /// holder may use.
   ///
   /// - Throws: `malformed` for a binding that cannot be read. Such a token must not count as unbound.
   fileprivate func confirmationKey() throws(JWTError) -> SHA256Digest? {

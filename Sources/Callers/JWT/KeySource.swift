@@ -1,4 +1,4 @@
-// Fetches an issuer's public keys when needed, and keeps them while the issuer is down.
+// Fetches and caches an issuer's public keys (a JWK set), and uses the cached keys while the issuer is down.
 
 package import HTTP
 package import JOSE
@@ -7,9 +7,10 @@ import Synchronization
 
 /// The JWK set at a URL (RFC 7517 §5).
 ///
-/// The server fetches it at the start, at each reload, and when its `Cache-Control` says so. It also fetches
-/// it for tokens with an unknown key: at once for the first, so that keys may change right after the start,
-/// then at most once each `Terms.shortestPause`.
+/// The server fetches the set at the start, at each reload, and when its `Cache-Control` says so. Keys of
+/// number proofs, and keys of App Check in the sandbox, are not fetched before the first token needs them.
+/// The server also fetches the set for tokens with an unknown key: at once for the first, so that keys may
+/// change right after the start, then at most once each `Terms.shortestPause`.
 ///
 /// A new set replaces the old one. An empty set withdraws all keys. While the issuer does not respond, or
 /// responds without a set, the last set stays in use, for `longestAge` at most.
@@ -26,7 +27,7 @@ package final class KeySource: Sendable {
     /// For callers' identity providers.
     package static let issuer = Terms(
       shortestPause: .seconds(30), longestLife: KeySource.lives.upperBound, agesFromSuccess: false)
-    /// For Firebase App Check. A set is renewed long before it is too old.
+    /// For Google's keys: App Check and number proofs. A set is renewed long before it is too old.
     package static let appCheck = Terms(
       shortestPause: .seconds(10), longestLife: .seconds(6 * 3600), agesFromSuccess: true)
   }
@@ -37,7 +38,8 @@ package final class KeySource: Sendable {
   /// How long a set is fresh if its response does not say, and the bounds for responses that do.
   static let ordinaryLife = Duration.seconds(600)
   static let lives = Duration.seconds(60)...Duration.seconds(86_400)
-  /// How long the last set stays in use after the first failed fetch.
+  /// How long the last set stays in use while fetches fail. `Terms.agesFromSuccess` says from when this
+  /// counts.
   static let longestAge = Duration.seconds(86_400)
   private static let timeout = Duration.seconds(5)
 
@@ -75,15 +77,16 @@ package final class KeySource: Sendable {
     var set: JWKSet?
     /// The SHA-256 of the set as it was published. If the octets are the same, so are the keys.
     var digest: [UInt8] = []
-    /// Grows with every new set, so that tokens verified with an older one are verified again.
+    /// The set's number. It grows with every new set, and when a set is dropped, so that tokens verified with
+    /// an older set are verified again.
     var generation = 0
-    /// When the issuer last confirmed these keys.
+    /// The time of the last successful fetch.
     var confirmedAt = MonotonicTime(nanoseconds: .min)
     var freshUntil = Expiry.past
     var mayFetchAt = Expiry.past
     /// Why the last fetch failed; nil if it did not.
     var failure: Failure?
-    /// When the first failure since the last success happened; nil if there is none.
+    /// The time of the first failure since the last success; nil if there is none.
     var failingSince: MonotonicTime?
     var fetch: Task<Result<Void, Failure>, Never>?
   }
@@ -98,7 +101,7 @@ package final class KeySource: Sendable {
 
   let url: String
   private let terms: Terms
-  /// Origin and path of the URL, for logs: its query may hold a key.
+  /// The URL without its query, for logs: the query may contain a key.
   package let name: String
   private let transport: any HTTPTransport
   private let time: any TimeSource
@@ -119,7 +122,7 @@ package final class KeySource: Sendable {
     self.report = report
   }
 
-  /// Origin and path of a URL.
+  /// A URL without its query and fragment.
   package static func name(of url: String) -> String {
     String(String.UnicodeScalarView(url.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
   }
@@ -131,15 +134,16 @@ package final class KeySource: Sendable {
     /// The key is not in the set, but a fetch that is due or running may find it.
     case fetchFirst
     case unknown
-    /// The issuer did not respond. The server tries again after this time.
+    /// The last fetch failed, or there is no set yet. The server tries again after this time.
     case unavailable(retryAfter: Duration)
   }
 
-  /// The keys that may verify a token. Starts a renewal in the background if the set is no longer fresh.
+  /// Finds the keys that may verify a token. If they come from a set that is no longer fresh and a fetch is
+  /// due, starts a renewal in the background.
   /// - Parameters:
   ///   - keyID: The token's `kid`.
   ///   - algorithm: The token's `alg`.
-  ///   - fetched: Whether a fetch for this very token has been made: there is no second one.
+  ///   - fetched: Whether the keys were already fetched for this token. One token causes at most one fetch.
   package func keys(
     named keyID: String?, algorithm: String, fetched: Bool, now: MonotonicTime
   ) -> Lookup {
@@ -168,9 +172,9 @@ package final class KeySource: Sendable {
 
   /// The state of the issuer's keys.
   package struct Status {
-    /// How many keys verify tokens.
+    /// The number of keys in the set.
     package let keys: Int
-    /// The time since the issuer confirmed them; nil without any.
+    /// The time since the last successful fetch; nil without a set.
     package let age: Duration?
     /// Why the last fetch failed; nil if it did not.
     let failure: Failure?
@@ -188,7 +192,7 @@ package final class KeySource: Sendable {
     }
   }
 
-  /// The time until the next fetch after a failure; nil after a success.
+  /// The time until the next fetch if the last one failed; nil if it did not.
   package var rest: Duration? {
     state.withLock { $0.failure == nil ? nil : max($0.mayFetchAt - time.now, .seconds(1)) }
   }
@@ -210,10 +214,10 @@ package final class KeySource: Sendable {
 
   /// Fetches the set because a token names an unknown key. The next such fetch has to wait.
   ///
-  /// Waits for a running fetch, and does nothing if one has just ended: a request that was waiting finds its
-  /// result. So invented names cannot cause fetch after fetch.
+  /// Waits for a running fetch. Does nothing while the next fetch has to wait: the request then uses the
+  /// result of the last one. So invented names cannot cause fetch after fetch.
   ///
-  /// A cancelled task stops waiting. The fetch continues for the others.
+  /// A canceled task stops waiting. The fetch continues for the others.
   package func fetchForUnknownKey() async {
     state.withLock { state in
       let now = time.now

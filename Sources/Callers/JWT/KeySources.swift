@@ -1,4 +1,4 @@
-// Keeps the public keys of all issuers, by URL, across reloads.
+// Remembers the public keys of each issuer across reloads, by URL, and logs changes and failed fetches.
 
 import Documents
 package import HTTP
@@ -7,7 +7,7 @@ package import Platform
 package import Records
 import Synchronization
 
-/// Makes and remembers key sources.
+/// The key sources of all issuers, which outlive a reload.
 package final class KeySources: Sendable {
   private let transport: any HTTPTransport
   private let time: any TimeSource
@@ -18,7 +18,7 @@ package final class KeySources: Sendable {
   }
 
   private let sources = Mutex<[Name: KeySource]>([:])
-  /// When a token of an unknown issuer was logged last.
+  /// The time at which the issuer of a token was last logged as unknown.
   private let unknownIssuerLoggedAt = Mutex<MonotonicTime?>(nil)
 
   package init(transport: any HTTPTransport, time: any TimeSource, log: Log) {
@@ -27,7 +27,7 @@ package final class KeySources: Sendable {
     self.log = log
   }
 
-  /// The source of a URL's keys.
+  /// The source of the keys at a URL. The same URL and terms always have the same source.
   package func source(_ url: String, terms: KeySource.Terms = .issuer) -> KeySource {
     sources.withLock { sources in
       let key = Name(url: url, terms: terms)
@@ -41,7 +41,7 @@ package final class KeySources: Sendable {
     }
   }
 
-  /// Logs the issuer that a stranger's token names, at level `debug` and at most once a second.
+  /// Logs the unknown issuer that a token names, at level `debug` and at most once a second.
   package func logUnknownIssuer(_ issuer: String) {
     guard log.isEnabled(.debug) else { return }
     let now = time.now
@@ -57,7 +57,7 @@ package final class KeySources: Sendable {
 }
 
 extension JWTAuthenticator {
-  /// The issuers that publish their keys, by the caller's id.
+  /// The sources of the issuers that publish their keys, by the caller's id.
   package var sources: [(name: String, keys: KeySource)] {
     issuers.compactMap { issuer in
       if case .source(let source) = issuer.keys { (issuer.id, source) } else { nil }

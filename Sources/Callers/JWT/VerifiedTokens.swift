@@ -1,4 +1,5 @@
-// Remembers verified tokens by their digest, so that each signature is checked only once.
+// Remembers verified tokens by their digest, so that the server does not verify the same signature at each
+// request.
 
 import JOSE
 import Synchronization
@@ -6,12 +7,12 @@ import Synchronization
 /// A cache of what verified tokens prove, until they expire: a caller, or an app. Stores digests, never
 /// tokens.
 final class VerifiedTokens<Value: Sendable>: Sendable {
-  /// The result for one token.
+  /// A verified token's result, and how long it may be used.
   struct Entry: Sendable {
     let value: Value
     /// The time in seconds since 1970 from which the token is no longer accepted, leeway included.
     let validUntil: Double
-    /// The generation of the keys it was verified with.
+    /// The generation of the keys that verified the token.
     let generation: Int
     /// The token's size in octets. The memory for its claims grows with it.
     let size: Int
@@ -58,7 +59,6 @@ final class VerifiedTokens<Value: Sendable>: Sendable {
     }
   }
 
-  /// Remembers a token.
   func remember(_ digest: SHA256Digest, _ entry: Entry, now: Double) {
     table.withLock { table in
       if !table.hasRoom(for: entry) {

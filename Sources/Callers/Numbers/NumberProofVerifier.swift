@@ -1,4 +1,4 @@
-// Verifies the proofs of numbers in requests with the issuer's keys.
+// Verifies the proofs of phone numbers in requests (Firebase Phone Number Verification).
 
 package import Gate
 import JOSE

@@ -18,7 +18,7 @@ public struct ConfiguredOperator: Sendable {
 
 /// The identity provider that issues operators' JWTs.
 public struct OperatorIssuer: Sendable {
-  /// Its subject claim contains the operator's name.
+  /// The issuer. Its subject claim contains the operator's name.
   public let issuer: JWTIssuer
   /// The claim with the operator's groups. Nil without `role`: then every operator has the role `read`.
   package let roleClaim: String?

@@ -15,7 +15,7 @@ package final class OperatorRegistry: Sendable {
   package let isNamed: Bool
 
   /// - Parameters:
-  ///   - adminToken: SHA-256 of `admin.token_file`.
+  ///   - adminToken: SHA-256 of the admin token (`admin.token_file`).
   ///   - source: Finds the key set at a URL.
   package init(
     _ operators: [ConfiguredOperator] = [], adminToken: SHA256Digest? = nil, issuer: OperatorIssuer? = nil,
@@ -30,16 +30,17 @@ package final class OperatorRegistry: Sendable {
     isNamed = !operators.isEmpty || issuer != nil
   }
 
-  /// The id of the operators' issuer in readiness checks and in the attention list. Other issuers have the id of their caller.
+  /// The id of the operators' issuer in readiness checks and in the attention list. Other issuers have the id
+  /// of their caller.
   package static let issuerID = "admin.jwt"
 
   /// Whether no token opens the admin interface.
   package var isEmpty: Bool { tokens.isEmpty && issuer == nil }
 
   package enum Outcome {
-    /// The role is nil for a genuine JWT without a group that has one.
+    /// The operator who sent the token. The role is nil for a genuine JWT without a group that has one.
     case by(Operator.Identity, Operator.Role?)
-    /// `isGuess`: no operator has the token, and the issuer did not sign it.
+    /// The token is refused. `isGuess`: no operator has it, and the issuer did not sign it.
     case refused(String, isGuess: Bool)
     /// The server does not know the token's key yet. Fetch the keys, then try again.
     case fetchFirst(KeySource)

@@ -5,7 +5,7 @@ import JOSE
 package import Trust
 
 extension Configuration {
-  /// How App Attest attestations are verified.
+  /// The settings for verifying App Attest attestations.
   package struct AppAttest: Sendable {
     /// The accepted environments and categories, and the root certificate.
     package var policy: AppAttestPolicy
@@ -32,7 +32,8 @@ extension Configuration {
 extension ConfigurationBuilder {
   private static let appAttestSection = "attestation.app_attest"
 
-  /// Reads `attestation.app_attest`. Nil if the section has a mistake.
+  /// Reads `attestation.app_attest`. Nil if the section is not a mapping, has an unknown key, or names an
+  /// invalid root certificate.
   mutating func appAttest(_ node: DocumentNode) -> Configuration.AppAttest? {
     guard var members = open(node, path: Self.appAttestSection) else { return nil }
     let environments = members.values(Settings.appAttestEnvironments.key()) ?? [.production]
@@ -76,7 +77,7 @@ extension ConfigurationBuilder {
     return certificate
   }
 
-  /// Reads `attested.app_attest` of an app.
+  /// Reads `attested.app_attest` of an app. Nil if it has an unknown key, or no valid `app_id`.
   mutating func appAttestTerms(_ node: DocumentNode, path: String) -> AppAttestTerms? {
     guard var members = open(node, path: path) else { return nil }
     let id = members.value(Settings.attestedAppID.key())

@@ -10,15 +10,15 @@ extension Configuration {
     public package(set) var slot: Duration = .seconds(900)
     /// How many callbacks may be booked in one slot.
     public package(set) var perSlot = 20
-    /// How far ahead the last bookable time is: more than `earliest`.
+    /// The time from now to the last bookable time: more than `earliest`.
     public package(set) var horizon: Duration = .seconds(30 * 86_400)
-    /// How far ahead the first bookable time is.
+    /// The time from now to the first bookable time.
     public package(set) var earliest: Duration = .seconds(300)
     /// How long after its time an appointment may still be called.
     public package(set) var late: Duration = .seconds(180)
     /// How many scheduled appointments an owner may have for one number.
     public package(set) var perNumber = 1
-    /// How installations are asked to confirm the call; nil if they are not asked.
+    /// The settings for asking installations to confirm the call; nil if they are not asked.
     public package(set) var confirm: Confirmation?
     /// Whether installations get a push notification when their call is handed to Talkdesk.
     public package(set) var calling = false
@@ -43,8 +43,8 @@ extension Configuration {
 extension ConfigurationBuilder {
   static let appointmentsSection = "appointments"
 
-  /// Reads `appointments`. Nil without the section, except in the sandbox, which always has appointments to
-  /// try.
+  /// Reads `appointments`. Nil if the section is not a mapping. Nil without the section, except in the
+  /// sandbox, which always has appointments to try.
   mutating func appointments(
     keptIn store: Configuration.Store, _ notices: Configuration.Notices?
   ) -> Configuration.Appointments? {
@@ -137,7 +137,7 @@ extension ConfigurationBuilder {
 }
 
 extension Refusal {
-  /// The problem of a section that needs a store key to seal its values in the store.
+  /// The problem of a section or setting that needs a store key.
   static let needsStoreKey = Refusal(
     "needs a store key",
     "set CALLGATE_STORE_KEY (store.key_file); `callgate key generate --store` prints one")

@@ -15,7 +15,7 @@ extension Configuration {
     /// How tokens that enroll an installation are consumed. Nil if they are not, if no secret is opened, and
     /// in the sandbox until it adds its own account.
     package var consumption: AppCheckConsumption?
-    /// Whether tokens that enroll an installation are to be consumed (`consume`).
+    /// Whether tokens that enroll an installation must be consumed (`consume`).
     package let consumes: Bool
     /// The position of `attestation.app_check`.
     package let place: DocumentPlace
@@ -27,7 +27,8 @@ extension ConfigurationBuilder {
   private static let appCheckSection = "attestation.app_check"
 
   /// Reads `attestation`. A part is nil if it is missing or invalid. If an app accepts App Attest and that
-  /// part is missing, its defaults apply.
+  /// part is missing, its defaults apply. The sandbox's sample settings apply if `showsSampleAttestation` is
+  /// true.
   ///
   /// - Parameter apps: All apps. Their terms decide which parts are required.
   mutating func attestation(_ apps: [Configuration.App]) -> (

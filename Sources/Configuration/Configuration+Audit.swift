@@ -1,7 +1,8 @@
-// The settings for audit lines.
+// The settings for audit lines, the server's record of what clients and operators did.
 
 extension Configuration {
-  /// Where audit lines go, and whether tampering with them is detectable.
+  /// The settings for audit lines: their file, their protection against tampering, and whether requests wait
+  /// for them.
   public struct Audit: Sendable, Hashable {
     /// Whether each line has a code that ties it to the line before.
     public let chain: Bool

@@ -1,4 +1,4 @@
-// The settings for callers and apps: who may send requests, and how each caller proves its identity.
+// The settings of apps: their callers, tokens, installations, and the context of their callbacks.
 
 package import Callers
 import Documents
@@ -58,9 +58,9 @@ extension Configuration {
 
   /// The fields that the context of an app's callbacks may have.
   public struct ContextSchema: Sendable, Hashable {
-    /// The listed fields, in the order written.
+    /// The fields that the schema lists, in the order of the configuration file.
     public let fields: [Field]
-    /// Fields added to every callback: name and value, in the order written.
+    /// The fields that the server adds to every callback, in the order of the configuration file.
     public let additions: [Addition]
     /// Whether other fields are accepted too.
     public let allowsOthers: Bool
@@ -74,7 +74,7 @@ extension Configuration {
       public let tooltip: String?
       /// The type that the value must have.
       public let dataType: DataType
-      /// The longest value, in characters; nil leaves that to the general limit.
+      /// The maximum length of the value, in characters; nil for the general limit.
       public let maximumLength: Int?
       /// Whether a context must have the field.
       public let isRequired: Bool

@@ -1,4 +1,4 @@
-// The settings for listeners, TLS, the admin interface, logging, limits and the store.
+// The settings for listeners, TLS, the admin interface, limits and the store.
 
 public import Callers
 public import Gate
@@ -58,7 +58,7 @@ extension Configuration {
     }
   }
 
-  /// The limits for each client, and for all clients together.
+  /// The limits for clients, and the times of a shutdown.
   public struct Limits: Sendable, Hashable {
     /// The maximum number of open connections.
     public package(set) var connections: Int
@@ -74,7 +74,7 @@ extension Configuration {
     public package(set) var idleTimeout: Duration
     /// The time from SIGTERM until the server stops accepting connections.
     public package(set) var drainDelay: Duration
-    /// The maximum time from then until the process ends.
+    /// The maximum time from that moment until the process ends.
     public package(set) var drainTimeout: Duration
   }
 

@@ -26,7 +26,8 @@ extension Configuration {
     if appCheck?.keysURL == Settings.appCheckKeysURL { appCheck?.keysURL = url }
   }
 
-  /// Lets the sandbox's root certificate vouch for phones, unless the configuration names a root of its own.
+  /// Makes the server trust the sandbox's root certificate for App Attest, unless the configuration names a
+  /// root of its own.
   package mutating func useRootOfAppAttest(_ root: X509Certificate) {
     guard appAttest?.hasOwnRoot == false else { return }
     appAttest?.policy.root = root
@@ -65,7 +66,7 @@ extension Configuration {
   ///   - serviceAccount: The server's service account at FCM.
   ///   - fcmURL: The base URL of FCM's API.
   ///   - hookURL: The receiver of webhooks.
-  ///   - hookSecret: The file of secrets that sign webhooks.
+  ///   - hookSecret: The content of a file of secrets that sign webhooks.
   package mutating func addProviders(
     externalURL: String, serviceAccount: ServiceAccount, fcmURL: String, hookURL: String, hookSecret: Secret
   ) {

@@ -19,9 +19,9 @@ extension Configuration {
 
   /// Talkdesk's endpoints and our credential.
   public struct Upstream: Sendable {
-    /// The token endpoint, complete.
+    /// The complete URL of the token endpoint.
     public let tokenURL: String
-    /// The base of the API: `/calls/callback` is appended. No slash at the end.
+    /// The base URL of the API, without a slash at the end. `/calls/callback` is appended.
     public let apiURL: String
     /// The `aud` of client assertions.
     public let audience: String
@@ -55,7 +55,7 @@ extension Configuration {
   public struct SigningKey: Sendable {
     /// The `kid`.
     public let id: String
-    /// The `alg`; the key fits it.
+    /// The `alg`, which must fit the key.
     public let algorithm: SignatureAlgorithm
     /// Where the key is.
     public let source: Source
@@ -74,7 +74,7 @@ extension Configuration {
     public enum Source: Sendable {
       /// In this process.
       case key(PrivateKey)
-      /// In Vault or OpenBao, which signs. These authorities vouch for its certificate; nil for those of all
+      /// In Vault or OpenBao, which signs. The authorities are those to trust there; nil for those of all
       /// other outbound requests.
       case signer(TransitSettings, Authorities?)
     }
@@ -85,9 +85,9 @@ extension Configuration {
 
   /// How tokens are cached and vended.
   public struct Tokens: Sendable, Hashable {
-    /// Whether all requests share one token (true), or each gets a fresh one.
+    /// Whether requests share one token per scope (true), or each gets a new one.
     public package(set) var share: Bool
-    /// The shortest remaining lifetime with which a shared token is vended.
+    /// The minimum time left on a shared token when the server issues it.
     public package(set) var minimumRemaining: Duration
     /// The time limit of a token exchange, retries included.
     public package(set) var deadline: Duration
@@ -103,9 +103,10 @@ extension Configuration {
     public package(set) var dedupeWindow: Duration
     /// How long an `Idempotency-Key` is remembered.
     public package(set) var keyRetention: Duration
-    /// How long a callback's record is kept.
+    /// How long the server stores a callback's record.
     public package(set) var retention: Duration
-    /// The time limit of a callback request after its last byte: queue, token, both POSTs.
+    /// The time limit of a callback request after its last byte, for the queue, the token and the requests to
+    /// Talkdesk.
     public package(set) var timeout: Duration
     /// How many callbacks may run at once.
     public package(set) var concurrency: Int
@@ -122,11 +123,11 @@ extension Configuration.TalkdeskAccount {
     case none
     /// The same account with another credential. Tokens of either credential work with the same API.
     case credential
-    /// Another account, or another scope.
+    /// Another account, other endpoints or another scope.
     case account
   }
 
-  /// What changed since another configuration.
+  /// The change from another configuration to this one.
   package func change(since other: Self) -> Change {
     if upstream == nil, other.upstream == nil, scope == other.scope { return .none }
     guard scope == other.scope, let upstream, let others = other.upstream,

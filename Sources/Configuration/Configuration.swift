@@ -11,7 +11,8 @@ public import Upstream
 
 /// Everything an operator decides, read and validated: no field of a `Configuration` needs checking again.
 ///
-/// Only ``ConfigurationLoader`` makes one, from defaults, the YAML file, the environment and flags, in that order.
+/// Only ``ConfigurationLoader`` makes one, from defaults, the YAML file, the environment and flags, in that
+/// order.
 public struct Configuration: Sendable {
   /// The purpose, which decides the required settings.
   public let purpose: ConfigurationPurpose
@@ -19,11 +20,11 @@ public struct Configuration: Sendable {
   public package(set) var listen: Listen
   /// The URLs at which clients reach this server, without a slash at the end; empty if none is configured.
   public package(set) var externalURLs: [String]
-  /// The listener of operators, and the token that opens `/metrics` and `/admin` on the public port.
+  /// The admin interface: its listener, its token and the operators.
   public package(set) var admin: Admin
   /// The level and format of the log.
   public package(set) var log: LogSettings
-  /// Where audit lines go, and whether tampering with them is detectable.
+  /// The settings for audit lines.
   public package(set) var audit: Audit
   /// The Talkdesk account.
   public var talkdesk: TalkdeskAccount
@@ -32,40 +33,43 @@ public struct Configuration: Sendable {
   public package(set) var authorities: Authorities?
   /// How Talkdesk's tokens are cached and vended.
   public package(set) var tokens: Tokens
-  /// The callers, in the order written; their ids are unique.
+  /// The callers: that of `DEFAULT_USERNAME` first, then the others in the order of the file. Their ids are
+  /// unique.
   public package(set) var callers: [ConfiguredCaller]
   /// Whether a request without credentials is served, as the caller `anonymous`.
   public package(set) var allowAnonymous: Bool
-  /// The apps, in the order written. Without an `apps` section: the app of Talkdesk's own samples, and in the
-  /// sandbox more apps to try.
+  /// The apps, in the order of the file. Without an `apps` section: the app of Talkdesk's own samples, and in
+  /// the sandbox more apps to try.
   public package(set) var apps: [App]
-  /// The app of enrollment requests that name no app, if several apps have installations.
+  /// The app of enrollment requests that name no app, if several apps have installations. Nil with an `apps`
+  /// section.
   public package(set) var enrolmentApp: String?
   /// The business rules.
   public package(set) var policy: Policy
   /// How callbacks are requested from Talkdesk.
   public package(set) var callbacks: Callbacks
-  /// Which times may be booked for callbacks; nil if none can be booked.
+  /// The settings for booked callbacks; nil if none can be booked.
   public package(set) var appointments: Appointments?
   /// The Firebase project whose App Check tokens are accepted; nil for none.
   public package(set) var appCheck: AppCheck?
-  /// How App Attest attestations are verified. Nil if it is not configured and no app accepts them.
+  /// The settings for App Attest. Nil if they are not configured and no app accepts its attestations.
   package var appAttest: AppAttest?
-  /// How Play Integrity tokens are decoded. Nil if it is not configured.
+  /// The settings for Play Integrity. Nil if they are not configured.
   package var play: PlayIntegrity?
   /// The section `numbers`. Nil if it is not configured.
   package var numbers: Numbers?
   /// The services that GMS clients may request; nil for none.
   public package(set) var gms: GMS?
-  /// Who may use `/mcp`, the interface for AI agents. Nil if nobody may.
+  /// The settings of `/mcp`, the interface for AI agents. Nil if they are not configured; the sandbox always
+  /// has them.
   package var mcp: MCP?
-  /// How devices get push notifications. Nil if they get none.
+  /// The settings for push notifications. Nil if none is configured, or if the purpose opens no secrets.
   public package(set) var notices: Notices?
-  /// How the server learns call outcomes. Nil if it does not.
+  /// The settings for call outcomes. Nil if the server does not learn them.
   package var outcomes: OutcomeSettings?
-  /// How the server learns the number of available agents. Nil if it does not.
+  /// The settings for the number of available agents. Nil if the server does not learn it.
   package var live: LiveSettings?
-  /// The chat desks, in the order written.
+  /// The chat desks, in the order of the file.
   public var desks: [Desk]
   /// The origins whose pages may send requests from a browser, exactly as in the `Origin` field.
   public package(set) var allowedOrigins: [String]
@@ -73,9 +77,9 @@ public struct Configuration: Sendable {
   public package(set) var store: Store
   /// The keys of the store's sealed values. Nil without a store key, or if the purpose needs none.
   public package(set) var storeKeys: StoreKeys?
-  /// The limits for each client, and for all clients together.
+  /// The limits for clients, and the times of a shutdown.
   public package(set) var limits: Limits
-  /// Every setting that has a value, with that value as it may be shown and where it came from.
+  /// Every setting that is set, with its value as it may be shown, and its source.
   public package(set) var origins: [SettingOrigin]
   /// The position of the YAML file, if it is named but empty.
   package var emptyFile: DocumentPlace?
@@ -127,7 +131,8 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether the files with secrets and keys of callers and listeners are opened.
+  /// Whether the secrets and keys of callers, listeners, push providers, attestation and call outcomes are
+  /// opened.
   var opensListenerSecrets: Bool {
     switch self {
     case .serve, .sandbox, .check: true
@@ -136,7 +141,7 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
   }
 }
 
-/// A setting that has a value.
+/// A setting that is set, with its value and source.
 public struct SettingOrigin: Sendable, Hashable {
   /// The setting's name: its YAML path, or its variable if the file has no such key.
   public let name: String

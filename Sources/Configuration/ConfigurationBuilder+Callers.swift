@@ -86,7 +86,7 @@ extension ConfigurationBuilder {
     let digest: SecretDigest
     let isStrong: Bool
 
-    /// The value for purposes that authenticate nobody.
+    /// The value for purposes that open no secrets.
     static let unopened = Password(digest: .unmatchable, isStrong: false)
   }
 
@@ -202,7 +202,7 @@ extension ConfigurationBuilder {
     }
     do throws(JWKSetError) {
       let set = try JWKSet(parsing: bytes)
-      // A set may hold keys for other uses (RFC 7517 §5). A set without a key for signatures would refuse
+      // A set may contain keys for other uses (RFC 7517 §5). A set without a key for signatures would refuse
       // every user.
       guard !set.keys.isEmpty else {
         let reason = set.skipped.first.map { ": \($0.reason)" } ?? ""
@@ -239,7 +239,8 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Reads `allow_anonymous`. If it is off, at least one caller must be configured.
+  /// Reads `allow_anonymous`, which is on by default in the sandbox. If it is off and the purpose needs a
+  /// caller, at least one must be configured.
   mutating func allowAnonymous(beside callers: [ConfiguredCaller]) -> Bool {
     let allowed = stated(Settings.allowAnonymous) ?? (purpose == .sandbox)
     if purpose.needsCaller, callers.isEmpty, !allowed, !mentionsCaller, isReadable(Settings.allowAnonymous) {

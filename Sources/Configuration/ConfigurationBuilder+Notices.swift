@@ -4,8 +4,8 @@ import Documents
 package import Notices
 
 extension Configuration {
-  /// How devices get push notifications. Has no provider if the configuration sets only `external_url` or
-  /// texts.
+  /// The settings for push notifications. They have no provider if the configuration sets only `external_url`
+  /// or texts.
   public struct Notices: Sendable {
     /// Firebase Cloud Messaging.
     package var fcm: FCMSettings?
@@ -162,8 +162,8 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Whether a provider has all the settings it needs. If it has only some of them, each missing one is a
-  /// problem.
+  /// Whether a provider has all the settings that it needs. If it has only some settings, each missing one is
+  /// a problem.
   private mutating func needs(
     _ settings: [TypedSetting<String>], because others: [Setting], _ remedy: String
   ) -> Bool {

@@ -1,4 +1,4 @@
-// Reads and checks the store keys.
+// Reads and checks the store keys, and requires one for installations.
 
 import Callers
 import Documents
@@ -8,7 +8,8 @@ package import Sealing
 import Texts
 
 extension ConfigurationBuilder {
-  /// Reads `store.key_file` and `store.previous_key_file`, with their variables.
+  /// Reads `store.key_file` and `store.previous_key_file`, with their variables. Nil without a current key,
+  /// after a problem, or if the purpose opens no store key.
   package mutating func storeKeys() -> StoreKeys? {
     guard purpose.opensStoreKey else { return nil }
     let current = storeKey(Settings.storeKey)

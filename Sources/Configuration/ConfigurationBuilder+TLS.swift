@@ -6,7 +6,8 @@ import Platform
 import TLS
 
 extension ConfigurationBuilder {
-  /// Reads `listen.tls`: certificate and key, and whether they belong together.
+  /// Reads `listen.tls`, and checks that the certificate and the key belong together. Nil without them, after
+  /// a problem, or if the purpose opens no secrets.
   mutating func tls() -> Configuration.TLS? {
     let certificate = source(Settings.certificateFile)
     let key = source(Settings.tlsKeyFile)

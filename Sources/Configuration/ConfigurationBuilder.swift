@@ -6,8 +6,8 @@ import Texts
 
 /// Turns the merge of all sources into a ``Configuration``, and collects every problem.
 ///
-/// Each reader returns a usable value even after a problem, so that the others are checked too. If there is
-/// any problem, the result is discarded.
+/// Each reader goes on after a problem, with nil or a default, so that the others are checked too. If there
+/// is any problem, the result is discarded.
 package struct ConfigurationBuilder {
   package let partial: PartialConfiguration
   let purpose: ConfigurationPurpose
@@ -28,9 +28,9 @@ package struct ConfigurationBuilder {
     self.files = files
   }
 
-  /// The largest secret taken from a file, in bytes.
+  /// The maximum size of a file with a secret, in bytes.
   package static let maximumSecretBytes = 64 * 1024
-  /// The largest certificate chain or JWK set, in bytes (`JWKSet.maximumBytes`).
+  /// The maximum size of a certificate chain or a JWK set, in bytes (as `JWKSet.maximumBytes`).
   package static let maximumDocumentBytes = 256 * 1024
 
   /// Opens a mapping for reading. Any other node is a problem.
@@ -40,7 +40,8 @@ package struct ConfigurationBuilder {
     return members.isMapping ? members : nil
   }
 
-  /// Closes a mapping and adds its problems. Returns whether every key is the key of a setting below `path`.
+  /// Closes a mapping and adds its problems. Returns whether every key in it is declared by a setting below
+  /// `path`.
   @discardableResult
   mutating func close(_ members: inout MappingReader, _ path: String) -> Bool {
     let isKnown = members.finish(Settings.keys(below: path))
@@ -48,8 +49,8 @@ package struct ConfigurationBuilder {
     return isKnown
   }
 
-  /// Closes a mapping that needs exactly one of some keys, and returns the one it has. Problems call the keys
-  /// `none` if all are missing, and `several` if there is more than one.
+  /// Closes a mapping that needs exactly one of some keys, and returns the one it has; nil if it has none or
+  /// several. In problems, `none` stands for a missing key, and `several` for too many.
   mutating func closeWithOne(
     _ members: inout MappingReader, _ path: String, none: String, several: String
   ) -> String? {
@@ -119,7 +120,7 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// A list's values. An item that is listed twice is a problem.
+  /// The valid items of a list. An item that is listed twice is a problem.
   mutating func list<Value: Hashable>(_ typed: TypedSetting<Value>) -> [Value] {
     guard let entry = partial.entries[typed.setting], case .list(let items) = entry.content else { return [] }
     var values: [Value] = []
@@ -144,7 +145,7 @@ package struct ConfigurationBuilder {
     return !items.isEmpty
   }
 
-  /// A secret's bytes and their position; nil without a secret, or if its file cannot be read.
+  /// A secret's bytes and their position; nil without a secret, or if it is invalid.
   ///
   /// - Parameter isDocument: Whether blanks at the end do not count, as in PEM and JSON.
   package mutating func secret(
@@ -166,8 +167,8 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// The source of a `file` setting's content, and the setting's position. Nil if it is not set, or is not a
-  /// valid path.
+  /// The source of a setting whose value is the content of a file or a variable, and the setting's position.
+  /// Nil if it is not set, or is not a valid path.
   package mutating func source(
     _ typed: TypedSetting<String>
   ) -> (source: ContentSource, place: DocumentPlace)? {

@@ -8,13 +8,13 @@ public import Upstream
 public struct ConfigurationFiles: Sendable {
   /// The content of a file.
   public struct Content: Sendable {
-    /// Its bytes, without a byte order mark at the start.
+    /// The bytes, without a byte order mark at the start.
     public var bytes: [UInt8]
     /// Whether the file begins with a byte order mark.
     var hasByteOrderMark = false
-    /// Its permission bits, as in `chmod`.
+    /// The permission bits, as in `chmod`.
     public var mode: UInt32
-    /// Whether it belongs to root.
+    /// Whether the file belongs to root.
     public var isRootOwned: Bool
     /// The stamp that shows a change of the file.
     public var stamp: FileStamp
@@ -37,13 +37,13 @@ public struct ConfigurationFiles: Sendable {
   public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file does not exist.
     case missing
-    /// It is a directory.
+    /// The path is a directory.
     case directory
-    /// It is a pipe, a device or a socket.
+    /// The path is a pipe, a device or a socket.
     case irregular
-    /// It has more bytes than its purpose allows.
+    /// The file has more bytes than its purpose allows.
     case tooLarge(limit: Int)
-    /// It begins with the byte order mark of UTF-16.
+    /// The file begins with the byte order mark of UTF-16.
     case utf16
     /// The system's error, in its own words.
     case system(String)
@@ -78,7 +78,8 @@ public struct ConfigurationFiles: Sendable {
 
   /// The certificate authorities in a file of PEM.
   ///
-  /// libcurl reads the file itself. After a byte order mark it would miss the first certificate, so such a file's content is passed.
+  /// libcurl reads the file itself. It would miss the first certificate after a byte order mark, so libcurl
+  /// gets the content of such a file instead.
   public func authorities(in path: String) -> Authorities {
     // libcurl reports a file that cannot be read.
     guard let content = try? read(path, Self.maximumAuthorityBytes), content.hasByteOrderMark else {
@@ -87,12 +88,12 @@ public struct ConfigurationFiles: Sendable {
     return .pem(content.bytes)
   }
 
-  /// The largest file of certificate authorities, in bytes.
+  /// The maximum size of a file of certificate authorities, in bytes.
   static let maximumAuthorityBytes = 4 << 20
 
-  /// The file system.
+  /// Reads files from the file system.
   public static let system = ConfigurationFiles { path, limit throws(Failure) in
-    // Opening a pipe without a writer would wait, so pipes are refused. They cannot be read again either.
+    // Opening a pipe without a writer would wait, so pipes are refused. A pipe cannot be read again either.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw failure(errno) }
     defer { close(descriptor) }

@@ -1,4 +1,5 @@
-// Loads a configuration from defaults, YAML file, environment and flags; a later source overrides an earlier one.
+// Loads a configuration from defaults, the YAML file, the environment and flags. A later source overrides an
+// earlier one.
 
 import Documents
 import Platform
@@ -9,7 +10,7 @@ package import Upstream
 public enum ConfigurationLoader {
   /// Reads, merges and validates everything.
   ///
-  /// - Throws: every problem there is, at once.
+  /// - Throws: All problems together. If the YAML file cannot be read, missing settings are not among them.
   public static func load(
     _ sources: ConfigurationSources, for purpose: ConfigurationPurpose
   ) throws(ConfigurationErrors) -> LoadedConfiguration {
@@ -62,7 +63,8 @@ public enum ConfigurationLoader {
 }
 
 extension ConfigurationBuilder {
-  /// Finds, opens and reads the YAML file, if one is named.
+  /// Reads the YAML file, or the YAML text in `CALLGATE_CONFIG_TEXT`. Nil if neither is set, if it is empty,
+  /// or if it cannot be read.
   package mutating func file() -> PartialConfiguration? {
     let path = partial.entries[Settings.config.setting]
     let text = partial.entries[Settings.configText.setting]
@@ -200,9 +202,9 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Reports state on a disk that will be wiped: a dyno's, or a container's own layer. Only `serve` looks at
-  /// the disk, because `check` often runs on another machine. A folder that is missing there is not a
-  /// mistake, so it only causes a notice.
+  /// Notes state that the next start may lose: on a dyno's disk, in a container's own layer, in a volume
+  /// without a name, or in a file system in memory. `check` often runs on another machine, so it only notes a
+  /// folder that does not exist, and a dyno's disk.
   private mutating func noteLostState(_ store: Configuration.Store) {
     if sources.environment["DYNO"] != nil {
       guard purpose == .serve || purpose == .check else { return }
@@ -238,7 +240,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Every setting that has a value, as it may be shown.
+  /// Every setting that is set, with its value as it may be shown.
   private func origins() -> [SettingOrigin] {
     var origins = Settings.scalars.compactMap { setting -> SettingOrigin? in
       guard let entry = partial.entries[setting] else { return nil }

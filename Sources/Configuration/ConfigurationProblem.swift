@@ -18,7 +18,8 @@ public struct ConfigurationNotice: Sendable, Hashable, CustomStringConvertible {
 
 /// All problems of a configuration together.
 public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
-  /// The problems, never empty: flags first, then variables by name, then the file from top to bottom.
+  /// The problems, never empty: flags first, then variables, missing settings, and each file from top to
+  /// bottom.
   public let problems: [DocumentProblem]
   /// The notices, in addition to the problems.
   public let notices: [ConfigurationNotice]
@@ -36,8 +37,8 @@ public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
   /// One line per problem.
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 
-  /// Whether every problem is on the command line (exit 64) and none elsewhere (78). An unreadable file that
-  /// a flag names is part of the configuration, as it is when a variable names it.
+  /// Whether all problems are on the command line (exit status 64; otherwise 78). An unreadable file that a
+  /// flag names is part of the configuration, as it is when a variable names it.
   public var isMisuse: Bool {
     problems.allSatisfy { $0.place.isFlag && $0.place != .flag(Settings.config.setting.flag ?? "") }
   }

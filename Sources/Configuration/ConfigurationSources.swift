@@ -2,21 +2,23 @@
 
 public import Platform
 
-/// Where a configuration comes from. Everything outside the process is passed in, so that loading is a pure function.
+/// The sources of a configuration. Everything outside is passed in, so that loading reads nothing from the
+/// process.
 public struct ConfigurationSources: Sendable {
   /// The command line.
   public var flags: ConfigurationFlags
   public var environment: [String: String]
-  /// How files are read.
+  /// Reads the files that the configuration names.
   public var files: ConfigurationFiles
-  /// Whether standard output is a terminal: logs are then `text` unless something says otherwise.
+  /// Whether standard output is a terminal. Logs are then `text`, unless `log.format` is set.
   public var writesToTerminal: Bool
-  /// Whether the disk under a path outlives the process, the container or the machine. By default every disk
-  /// does.
+  /// Determines whether the disk under a path outlives the process, the container or the machine. By default
+  /// every disk does.
   public var diskLife: @Sendable (_ path: String) -> DiskLife
-  /// Which file a path leads to. By default each path leads to a file of its own.
+  /// Identifies the file that a path leads to. By default each path leads to a different file.
   public var identify: @Sendable (_ path: String) -> FileIdentity
-  /// The clock that decides whether certificates have expired or are not valid yet.
+  /// The clock for checks of the configuration: whether certificates are valid now, and whether opening hours
+  /// are ever open together.
   public var clock: any TimeSource
 
   public init(

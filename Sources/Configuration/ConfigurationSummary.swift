@@ -7,10 +7,9 @@ import JOSE
 import TLS
 import Talkdesk
 
-/// A valid configuration in a few lines for operators: its results, then each setting and its source. It
-/// shows no secret and no telephone number.
+/// A valid configuration in a few lines for operators: what it does, its rules, and each setting with its
+/// source. The lines show no secret and no whole telephone number.
 public struct ConfigurationSummary: Sendable, CustomStringConvertible {
-  /// The lines, in order.
   public let lines: [String]
 
   /// Describes a configuration.
@@ -90,7 +89,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
       }
   }
 
-  /// A table of the rules in force, in their order.
+  /// A table of the rules, in their order.
   private static func rules(_ rules: [Rule]) -> [String] {
     guard !rules.isEmpty else { return ["rules: none; numbers of the default ranges are refused"] }
     let rows = rules.map { rule in
@@ -111,7 +110,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
       }
   }
 
-  /// The brakes in force, and those that are off.
+  /// The line with the limits of the brakes, and the names of those that are off.
   private static func brakes(_ policy: Policy) -> String {
     let brakes = policy.brakes
     let figures = policy.possibleBrakes.compactMap { brake in
@@ -122,7 +121,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
       + (off.isEmpty ? "" : "; off: \(list(off))")
   }
 
-  /// Which times may be booked, if any.
+  /// The lines about booked callbacks; empty if none can be booked.
   private static func appointments(_ configuration: Configuration) -> [String] {
     guard let appointments = configuration.appointments else { return [] }
     func text(_ span: Duration) -> String { DurationText.text(of: span) }

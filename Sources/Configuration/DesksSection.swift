@@ -17,19 +17,20 @@ extension Configuration {
     public let id: String
     /// The id of the Sendbird application.
     public let applicationID: String
-    /// The base of the platform API. The sandbox sets its emulator here.
+    /// The base URL of Sendbird's platform API. The sandbox sets its emulator here.
     public var url: String
     /// The master token. Nil only if the purpose needs no credential. The sandbox sets its own here.
     public var apiToken: Secret?
-    /// The base of the desk's platform API. The sandbox sets its emulator here.
+    /// The base URL of Sendbird Desk's API. The sandbox sets its emulator here.
     public var deskURL: String
-    /// The desk's token for tickets. Nil without tickets, or if the purpose needs no credential. The sandbox sets its own here.
+    /// The desk's token for tickets. Nil without tickets, or if the purpose needs no credential. The sandbox
+    /// sets its own here.
     public var deskToken: Secret?
     /// Whether users may open tickets.
     public let takesTickets: Bool
     /// How long session tokens live.
     public let tokenLife: Duration
-    /// How user ids are made.
+    /// The form of user ids.
     public let userIDs: UserIDForm
   }
 }

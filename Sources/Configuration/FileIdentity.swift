@@ -1,4 +1,4 @@
-// Tells whether two paths lead to the same file, even before the file exists.
+// Determines whether two paths lead to the same file, even before the file exists.
 
 import Glibc
 
@@ -8,7 +8,8 @@ public struct FileIdentity: Sendable {
     let device, inode: UInt64
   }
 
-  /// The path without symbolic links and dots, as far as it exists.
+  /// The real path, without symbolic links and dots. The path as written if its folder does not exist, or if
+  /// the file system was not read.
   let path: String
   /// The device and inode of a file that exists. Hard links share them.
   private let node: Node?
@@ -32,7 +33,8 @@ public struct FileIdentity: Sendable {
     path == other.path || node.map { $0 == other.node } ?? false
   }
 
-  /// The real path. For a file that does not exist: its name in the real path of its folder.
+  /// The real path. For a file that does not exist: its name in the real path of its folder. Without that
+  /// folder: the path as written.
   private static func resolved(_ path: String) -> String {
     if let whole = real(path) { return whole }
     let slash = path.lastIndex(of: "/")

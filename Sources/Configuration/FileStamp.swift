@@ -1,8 +1,9 @@
-// Tells from a file's metadata whether the file has changed, without reading it.
+// Detects a change of a file by its metadata, without reading the file.
 
 import Glibc
 
-/// A file's identity, size and modification time. They show a change without reading the file.
+/// A file's identity, size and modification time. The server compares stamps to notice a change without
+/// reading the file.
 public struct FileStamp: Sendable, Hashable {
   private let device: UInt64
   private let inode: UInt64

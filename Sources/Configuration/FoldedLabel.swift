@@ -22,8 +22,8 @@ package struct FoldedLabel: Hashable, Sendable {
 }
 
 extension Configuration.App {
-  /// The names, labels and tooltips of the fields that the server adds to callbacks with a verification code: no field that a caller sends
-  /// may look like one.
+  /// The names, labels and tooltips of the fields that the server adds to callbacks with a verification code.
+  /// No field that a caller sends may look like one of them.
   ///
   /// - Parameter additions: The fields that the app's schema adds. Their labels are their names.
   package static func ownLabels(_ additions: [Configuration.ContextSchema.Addition]) -> Set<FoldedLabel> {

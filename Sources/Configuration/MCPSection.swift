@@ -7,9 +7,9 @@ import Texts
 import Trust
 
 extension Configuration {
-  /// Who may use `/mcp`, and for what.
+  /// The settings of `/mcp`: which callers may use it, and for what.
   package struct MCP: Sendable {
-    /// A tool that agents may call, in the order of `tools/list`.
+    /// A tool that agents may call. The cases have the order of `tools/list`.
     package enum Tool: String, CaseIterable, Sendable {
       case availability
       case requestCallback = "request_callback"
@@ -42,7 +42,7 @@ extension Configuration {
     }
   }
 
-  /// The issuers that agents get tokens from: those of the JWT callers that may use `/mcp`.
+  /// The issuers that agents get tokens from: those of the JWT callers that `mcp.callers` lists.
   package var agentIssuers: [JWTIssuer] {
     guard let allowed = mcp?.callers else { return [] }
     return callers.compactMap { caller in
@@ -91,7 +91,7 @@ extension Settings {
 }
 
 extension ConfigurationBuilder {
-  /// Reads `mcp`. Nil if nothing in it is set, except in the sandbox, where every caller may then use it.
+  /// Reads `mcp`. Nil if nothing in it is set, except in the sandbox, where every caller may then use `/mcp`.
   ///
   /// - Parameters:
   ///   - texts: The names of the configured consent texts.
@@ -227,7 +227,7 @@ extension Configuration.ContextSchema {
       allowsOthers: schema?.allowsOthers ?? true)
   }
 
-  /// Whether a context that has at most the field `reason` passes.
+  /// Whether the schema accepts a context whose only field is `reason`, a text.
   fileprivate var takesReason: Bool {
     let field = fields.first { $0.name.hasSameBytes(as: "reason") }
     return !additions.contains { $0.name.hasSameBytes(as: "reason") }

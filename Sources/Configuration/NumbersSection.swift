@@ -1,4 +1,5 @@
-// Reads `numbers`: how callers prove that a number is theirs, and the texts that customers agree to.
+// Reads `numbers`: how callers prove that a number is theirs, the texts that customers agree to, and
+// screening.
 
 import Documents
 package import Gate
@@ -8,22 +9,22 @@ package import Trust
 extension Configuration {
   /// The settings for numbers that the server calls.
   public struct Numbers: Sendable {
-    /// How a proof of Firebase Phone Number Verification is verified.
+    /// The settings for verifying proofs of Firebase Phone Number Verification.
     package struct Firebase: Sendable {
       package let project: AppCheckProject
-      /// Where the keys of proofs are published.
+      /// The URL of the keys that verify proofs.
       package var keysURL: String
     }
 
     /// The JWT claims with a user's number. Nil if no claim counts.
     package var claim: NumberClaim?
-    /// Nil if requests cannot contain proofs.
+    /// The settings for proofs in requests. Nil if requests cannot contain proofs.
     package var firebase: Firebase?
-    /// How long the server remembers a proven number for its subject. Zero: not at all.
+    /// How long the server remembers a proven number for its subject. Zero if it does not.
     package var remember: Duration
     /// The texts that customers agree to. Empty if requests cannot contain consents.
     package var consentTexts: [ConsentText]
-    /// Which results of a lookup at Talkdesk refuse a number. Nil without lookups.
+    /// The settings for lookups of numbers at Talkdesk. Nil without lookups.
     package var screening: ScreeningSettings?
 
     package init(
@@ -37,7 +38,7 @@ extension Configuration {
 
     package var consentNames: [String] { consentTexts.map(\.name) }
 
-    /// The part that rules need.
+    /// The settings that rules need.
     package var terms: NumberTerms {
       NumberTerms(claim: claim, takesProofs: firebase != nil, consentTexts: consentTexts)
     }
@@ -47,7 +48,7 @@ extension Configuration {
 extension ConfigurationBuilder {
   static let numbersSection = "numbers"
 
-  /// `numbers`. Nil without the section, except in the sandbox, which accepts its own proofs.
+  /// Reads `numbers`. Nil without the section, except in the sandbox, which accepts its own proofs.
   mutating func numbers() -> Configuration.Numbers? {
     guard let section = partial.sections[Self.numbersSection] else {
       return purpose == .sandbox ? Self.sampleNumbers : nil
@@ -154,7 +155,7 @@ extension Configuration {
 }
 
 extension Settings {
-  /// Where Google publishes the keys of Firebase Phone Number Verification.
+  /// The URL at which Google publishes the keys of Firebase Phone Number Verification.
   static let numberKeysURL = "https://fpnv.googleapis.com/v1beta/jwks"
 
   static let numberClaim = TypedSetting(

@@ -30,7 +30,8 @@ struct OffsetZone {
 }
 
 extension ConfigurationBuilder {
-  /// Notes the offset of each `timezone` in a document whose name most people read with the opposite sign.
+  /// Notes the offset of each `timezone` of this form in a document, because most people read its name with
+  /// the opposite sign.
   mutating func noteOffsets(in node: DocumentNode) {
     switch node.content {
     case .text: break

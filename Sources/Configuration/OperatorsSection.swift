@@ -179,7 +179,7 @@ extension ConfigurationBuilder {
     return claim.map { ($0, groups) }
   }
 
-  /// Warns if a token of an app's user is also an operator's.
+  /// Warns if a token of a caller's user may also be an operator's, because issuer and audience are the same.
   mutating func judgeOperators(_ jwt: OperatorIssuer?, beside callers: [ConfiguredCaller]) {
     guard let own = jwt?.issuer, let place = partial.sections[Self.operatorIssuerSection]?.place else {
       return

@@ -6,7 +6,8 @@ import Outcomes
 import Store
 
 extension ConfigurationBuilder {
-  /// Reads `outcomes`. Nil if nothing in it is set, or if the purpose opens no secrets.
+  /// Reads `outcomes`. Nil if nothing in it is set, or if the purpose opens no secrets. Outside the sandbox
+  /// also nil without the webhook's secret, which is a problem.
   ///
   /// - Parameter url: The first of `external_urls`.
   mutating func outcomes(_ url: String?) -> OutcomeSettings? {

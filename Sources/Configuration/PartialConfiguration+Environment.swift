@@ -58,7 +58,7 @@ extension PartialConfiguration {
     return value.isEmpty ? nil : value
   }
 
-  /// A variable's secret without a byte order mark and one final line feed; nil where nothing is left.
+  /// A variable's secret without a byte order mark and one final line feed; nil if nothing is left.
   private mutating func secret(_ text: String, _ variable: String) -> String? {
     var bytes = Array(text.utf8)
     bytes.dropByteOrderMark()

@@ -71,7 +71,7 @@ extension PartialConfiguration {
       } else if Self.ownSections.contains(path) {
         sections[path] = node
       } else if case .mapping(let inner) = node.content {
-        // A section without keys still requests its feature.
+        // A section without keys still turns its feature on.
         if inner.isEmpty { sections[path] = node }
         read(inner, below: path + ".", into: &problems)
       } else {

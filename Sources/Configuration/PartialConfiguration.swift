@@ -2,8 +2,8 @@
 
 package import Documents
 
-/// The settings of one source, not yet checked. File, environment and flags have the same shape, so merging
-/// takes the later source's value.
+/// The settings of one source, or of several merged ones, not yet checked. All sources have the same shape,
+/// so merging takes the later source's value.
 package struct PartialConfiguration: Sendable {
   /// A text and its position.
   package struct PlacedText: Sendable {

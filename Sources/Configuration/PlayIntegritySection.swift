@@ -1,4 +1,5 @@
-// Reads the settings of Google's Play Integrity: `attestation.play_integrity`, and each app's `attested.play`.
+// Reads the settings of Google's Play Integrity: `attestation.play_integrity`, and `attested.play` of each
+// app.
 
 package import AskingGoogle
 import Callers
@@ -8,7 +9,7 @@ package import Notices
 import Trust
 
 extension Configuration {
-  /// How Play Integrity tokens are decoded.
+  /// The settings for decoding Play Integrity tokens.
   package struct PlayIntegrity: Sendable {
     /// The URLs of Google's API and this server's account there. Nil if no secret is opened, and in the
     /// sandbox until it adds its own.
@@ -32,7 +33,8 @@ extension Configuration {
 extension ConfigurationBuilder {
   private static let playSection = "attestation.play_integrity"
 
-  /// Reads `attestation.play_integrity`. Nil if the section has a mistake.
+  /// Reads `attestation.play_integrity`. Nil if the section is not a mapping, has an unknown key, or has no
+  /// valid service account where one is required.
   mutating func playIntegrity(_ node: DocumentNode) -> Configuration.PlayIntegrity? {
     guard var members = open(node, path: Self.playSection) else { return nil }
     let placed = source(Settings.playAccount, in: &members)

@@ -125,7 +125,7 @@ private struct PossibleRequests: Sendable {
       "change on, apps or callers, or remove the rule")
   }
 
-  /// Names the callers that a rule `own_number` would always refuse. Nil if there are none.
+  /// The notice that names the callers that a rule `own_number` would always refuse. Nil if there are none.
   func unprovable(
     by rule: Rule, _ callers: [ConfiguredCaller], _ apps: [Configuration.App],
     _ numbers: Configuration.Numbers,

@@ -42,7 +42,8 @@ package enum PhoneNumberText {
 
 /// Names and credentials that travel in protocols.
 package enum NameText {
-  /// One or more printable ASCII characters without spaces, at most 255: client and key ids, audiences, issuers.
+  /// One to 255 printable ASCII characters without spaces: ids of clients, keys and projects, audiences,
+  /// issuers, names of claims.
   static func visible(_ noun: String) -> @Sendable (String) throws(Refusal) -> String {
     { text throws(Refusal) in
       guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -55,7 +56,8 @@ package enum NameText {
     }
   }
 
-  /// Ids of callers and apps: safe in a path, a log line and a metric's label.
+  /// Ids and names of callers, apps, desks and similar things: safe in a path, a log line and a metric's
+  /// label.
   static func identifier(_ noun: String) -> @Sendable (String) throws(Refusal) -> String {
     { text throws(Refusal) in
       let isSafe = text.utf8.allSatisfy { byte in
@@ -112,7 +114,7 @@ package enum NameText {
     return text
   }
 
-  /// The name of a member of a JWT.
+  /// The name of a claim in a JWT.
   static let claim: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
       throw Refusal(

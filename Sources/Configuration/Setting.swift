@@ -7,7 +7,7 @@ package import Documents
 /// The reader, `callgate check`, the tables in docs/operate/configuration.md, and `app.json` all use
 /// this one declaration.
 public struct Setting: Sendable, Hashable {
-  /// How its value is written.
+  /// The ways to write a setting's value.
   public enum Form: String, Sendable, Hashable {
     /// A single text.
     case text
@@ -28,25 +28,25 @@ public struct Setting: Sendable, Hashable {
   public let variable: String?
   /// The flag, if there is one.
   public let flag: String?
-  /// How its value is written.
+  /// The way to write the value.
   public let form: Form
-  /// Whether its value may be a secret although its form is text: a URL with a password.
+  /// Whether the value may be a secret although its form is text, such as a URL with a password.
   public let holdsSecret: Bool
-  /// Whether its value is a telephone number, which is shown masked.
+  /// Whether the value is a telephone number, which is shown masked.
   public let holdsPhoneNumber: Bool
   /// The default value, as an operator would write it; nil if there is none.
   public let standard: String?
-  /// The default in words, if it depends on something.
+  /// The default in words, for the documents.
   public let standardNote: String?
   /// The remedy if the key is missing; nil for an optional key.
   public let remedy: String?
   /// Whether only tests need it, so that the reference leaves it out.
   public let isForTests: Bool
-  /// The form of its text, for the schema.
+  /// The form of the value's text, for the schema.
   package fileprivate(set) var schema = TextSchema.text
-  /// A value, for the documents. Never a real secret.
+  /// An example of a value, for the documents. Never a real secret.
   public let example: String
-  /// Its meaning, in one sentence or two.
+  /// The meaning, in one or two sentences.
   public let meaning: String
 
   init(
@@ -72,7 +72,7 @@ public struct Setting: Sendable, Hashable {
 
   /// The name in problems and summaries: the YAML path, or else the variable or the flag.
   public var name: String { path ?? variable ?? flag ?? "" }
-  /// Whether its value is never shown.
+  /// Whether the value is a secret or may be one, so that it is not shown.
   public var isRedacted: Bool { form == .secret || holdsSecret }
   /// The YAML path for naming an environment variable with the content, instead of a file with it at `path`.
   /// Nil if the setting does not name a file.
@@ -94,7 +94,8 @@ public struct Setting: Sendable, Hashable {
   }
   static let fileEnding = "_file"
   static let variableEnding = "_variable"
-  /// The variable that names a file holding the value, for secrets.
+  /// The variable that names a file with the value. Nil for a setting without a variable, or whose value is
+  /// not redacted.
   public var fileVariable: String? {
     // For YAML text, `CALLGATE_CONFIG` already names a file.
     guard let variable, isRedacted, variable != "CALLGATE_CONFIG_TEXT" else { return nil }
@@ -102,7 +103,7 @@ public struct Setting: Sendable, Hashable {
   }
 }
 
-/// A setting together with how its text becomes a value.
+/// A setting, with the form that reads its text as a value.
 package struct TypedSetting<Value: Sendable>: Sendable {
   package let setting: Setting
   let form: TextForm<Value>
@@ -131,14 +132,14 @@ package struct TypedSetting<Value: Sendable>: Sendable {
   }
 }
 
-/// Where the content of a secret or a file is.
+/// The source of a secret, or of other content that a setting names.
 package enum ContentSource: Sendable, Hashable {
   /// In the file at this path.
   case file(String)
   /// In the environment variable of this name.
   case variable(String)
 
-  /// The source as notices and `callgate check` show it.
+  /// The source as problems, notices and `callgate check` name it.
   var shown: String {
     switch self {
     case .file(let path): quoted(path: path)
@@ -155,7 +156,7 @@ package enum ContentSource: Sendable, Hashable {
   }
 }
 
-/// The names of environment variables that hold a content.
+/// The names of environment variables that contain a secret or other content.
 enum VariableName {
   /// A name that shells can set (POSIX.1-2017 §8.1). A refused text is not shown, because it may be the
   /// secret itself.

@@ -50,7 +50,7 @@ extension Settings {
 }
 
 extension ConfigurationBuilder {
-  /// Reads `availability.live`. Nil if nothing in it is set.
+  /// Reads `availability.live`. Nil if nothing in it is set, or if `query` is missing, which is a problem.
   mutating func live() -> LiveSettings? {
     let places = Settings.live.compactMap { partial.entries[$0]?.place }
     var settings = LiveSettings(query: "")

@@ -371,7 +371,7 @@ extension Settings {
   /// Every setting there is.
   package static let all: [Setting] = scalars + structured
 
-  /// Sets of keys of which exactly one is required, by the prefix of their paths.
+  /// Groups of keys of which exactly one is required, by the prefix of their paths.
   static let exactlyOne = [
     "desks.*.": ["api_token_file", "api_token_variable"],
     "callers[].": ["basic", "api_key", "jwt"],

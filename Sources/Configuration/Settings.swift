@@ -1,4 +1,5 @@
-// Declares every setting: its name in each source, its default, reader and description.
+// Declares the settings that have one value or a list of values: the name in each source, default, form and
+// description.
 
 import Documents
 package import JOSE
@@ -451,7 +452,7 @@ package enum Settings {
   ]
 }
 
-/// The names of HTTP Basic callers.
+/// The user names of HTTP Basic callers.
 package enum CallerText {
   static let username: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard !text.utf8.contains(0x3A) else {

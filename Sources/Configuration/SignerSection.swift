@@ -186,7 +186,8 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// Notes a file of a login that cannot be read yet, or ends with a blank. The server reads it again for each login.
+  /// Notes a login's file that cannot be read yet, or that ends with a blank. The server reads the file again
+  /// when it needs it.
   private mutating func noteLoginFile(_ path: String, at place: DocumentPlace) {
     do throws(ConfigurationFiles.Failure) {
       var bytes = try sources.files.read(path, 16 * 1024).bytes

@@ -72,8 +72,8 @@ enum StoreText {
     return try NameText.path(text)
   }
 
-  /// Whether a text is the word `memory`. Refuses the word with a blank after it, because nobody means such a
-  /// path.
+  /// Whether a text is the word `memory`. Refuses the word with a blank after it, because such a path is a
+  /// mistake.
   private static func isMemory(_ text: String) throws(Refusal) -> Bool {
     let scalars = text.unicodeScalars
     guard scalars.starts(with: "memory".unicodeScalars) else { return false }

@@ -1,4 +1,4 @@
-// Makes the client of Talkdesk ID from the configuration.
+// Creates the client of Talkdesk ID from the configuration.
 
 package import HTTP
 import JOSE

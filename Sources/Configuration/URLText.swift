@@ -1,14 +1,16 @@
-// Reads and checks the URLs in the configuration, which must be `https` unless they lead to this machine.
+// Reads and checks the URLs and origins in the configuration. A URL must be `https` unless it leads to this
+// machine.
 
 import Documents
 import Platform
 import Texts
 
-/// URLs this server calls or compares: `https`, or `http` to this machine alone. No user, no fragment.
+/// URLs that this server calls or compares: `https`, or `http` to this machine alone. No user and no
+/// fragment.
 ///
-/// A refused URL is not shown: it may carry a password.
+/// A refused URL is not shown, because it may contain a password.
 package enum URLText {
-  /// The parts that matter here.
+  /// The parts of a URL, without user and fragment.
   struct Parts {
     var scheme: String
     var host: String
@@ -17,7 +19,7 @@ package enum URLText {
     var rest: String
   }
 
-  /// A complete URL, query allowed.
+  /// A complete URL, with or without a query.
   static let complete: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     _ = try read(text)
     return text
@@ -31,7 +33,7 @@ package enum URLText {
     return text
   }
 
-  /// A URL that a path is appended to: no query; a slash at the end is dropped.
+  /// A URL to which a path is appended. It has no query, and slashes at its end are dropped.
   static let base: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     let parts = try read(text)
     guard !parts.rest.contains("?") else {
@@ -143,7 +145,8 @@ package enum URLText {
     }
   }
 
-  /// A name that browsers resolve to this machine (RFC 6761 §6.3), such as `tauri.localhost`. The server's own resolver may not.
+  /// Whether browsers resolve a name to this machine (RFC 6761 §6.3), such as `tauri.localhost`. The server's
+  /// own resolver may not.
   private static func isBelowLocalhost(_ host: String) -> Bool { host.lowercased().hasSuffix(".localhost") }
 
   private static func isThisMachine(_ host: String) -> Bool {

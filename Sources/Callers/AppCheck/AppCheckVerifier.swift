@@ -27,7 +27,7 @@ package final class AppCheckVerifier: Sendable {
   /// Verifies a token and checks that it belongs to an app.
   ///
   /// - Parameters:
-  ///   - fetched: Whether the keys were already fetched for this token. There is no second fetch.
+  ///   - fetched: Whether the keys were already fetched for this token. One token causes at most one fetch.
   ///   - time: The wall clock, for the token's dates.
   package func judge(
     _ token: Span<UInt8>, for terms: AppCheckTerms, fetched: Bool, time: UnixTime, now: MonotonicTime

@@ -68,7 +68,7 @@ package struct ClientAddress: Sendable {
     return IPAddress(octets: entry[..<colon])
   }
 
-  /// A colon and a port.
+  /// Whether the octets are a colon and a port.
   private static func isPort(_ octets: ArraySlice<UInt8>) -> Bool {
     octets.first == UInt8(ascii: ":") && octets.dropFirst().decimal(digits: 5).map { $0 <= 65_535 } == true
   }

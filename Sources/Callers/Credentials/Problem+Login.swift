@@ -5,15 +5,15 @@ import HTTP
 import Platform
 
 extension Problem {
-  /// Too many failed logins, wrong tokens or proofs came from an address.
+  /// The problem if too many failed logins, wrong tokens or proofs came from an address.
   package static func tooManyLogins(_ wait: Duration) -> Problem {
     Problem(
       .rateLimited, "Too many failed logins from this address.",
       tryAgainAfter: wait.wholeSecondsRoundedUp)
   }
 
-  /// An installation was revoked or got another secret after it had authenticated. The status is that of a
-  /// wrong password.
+  /// The problem if an installation was revoked or got another secret after it had authenticated, and
+  /// requested a call. The status is that of a wrong password.
   package static var revoked: Problem {
     var problem = Problem(
       .unauthenticated,
@@ -31,7 +31,7 @@ extension Problem {
     return problem
   }
 
-  /// The server cannot read an installation from the store.
+  /// The problem if the server cannot read an installation from the store.
   package static var noInstallations: Problem {
     Problem(.storeUnavailable, "The server cannot check this credential right now.", tryAgainAfter: 1)
   }

@@ -7,7 +7,7 @@ package import Platform
 import Synchronization
 package import Trust
 
-/// Verifies proofs for one configuration.
+/// Verifies the DPoP proofs in requests, with the settings of one configuration.
 package final class ProofVerifier: Sendable {
   /// The result for a request's header, before the caller is known.
   package enum Judgement: Sendable {

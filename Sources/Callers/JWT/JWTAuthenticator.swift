@@ -121,7 +121,7 @@ package struct JWTAuthenticator: Sendable {
 
   /// Verifies a token and identifies its caller.
   /// - Parameters:
-  ///   - fetched: Whether the keys were already fetched for this token. There is no second fetch.
+  ///   - fetched: Whether the keys were already fetched for this token. One token causes at most one fetch.
   ///   - now: The wall clock, for the token's dates.
   package func authenticate(_ token: [UInt8], fetched: Bool, now: UnixTime, at moment: MonotonicTime)
     -> Outcome

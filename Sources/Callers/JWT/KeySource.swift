@@ -47,7 +47,8 @@ package final class KeySource: Sendable {
   package enum Failure: Error, CustomStringConvertible {
     case transport(TransportError)
     case status(Int)
-    /// Compressed content, in words.
+    /// The response is compressed, which the server did not request. The text is the description for
+    /// operators.
     case compressed(String)
     case set(JWKSetError)
 
@@ -67,9 +68,9 @@ package final class KeySource: Sendable {
     case failed(Failure, isNew: Bool)
     /// A fetch succeeded after failures.
     case recovered
-    /// The issuer publishes another set than before.
+    /// The issuer has published a new set.
     case published(JWKSet)
-    /// The last set is too old, and no fetch succeeded.
+    /// The server drops the last set, because it is too old and no fetch has succeeded.
     case expired
   }
 
@@ -129,9 +130,9 @@ package final class KeySource: Sendable {
 
   /// The immediate result of looking for a token's keys.
   package enum Lookup {
-    /// The keys that may verify the token; none if its key does not allow its algorithm.
+    /// The keys that may verify the token. Empty if the token's key does not allow the token's algorithm.
     case keys([JWK], generation: Int)
-    /// The key is not in the set, but a fetch that is due or running may find it.
+    /// The key is not known, but a fetch that is due or running may find it.
     case fetchFirst
     case unknown
     /// The last fetch failed, or there is no set yet. The server tries again after this time.

@@ -14,7 +14,7 @@ extension Configuration {
     public package(set) var horizon: Duration = .seconds(30 * 86_400)
     /// The time from now to the first bookable time.
     public package(set) var earliest: Duration = .seconds(300)
-    /// How long after its time an appointment may still be called.
+    /// How long after its time an appointment's call may still be made.
     public package(set) var late: Duration = .seconds(180)
     /// How many scheduled appointments an owner may have for one number.
     public package(set) var perNumber = 1

@@ -35,7 +35,8 @@ extension Configuration {
     /// The operators' own listener, if there is one.
     public package(set) var listener: Listener?
     /// The admin token. Without a token or named operators, the public port does not serve the admin
-    /// interface. The operators' own listener requires a token too, unless it is on loopback.
+    /// interface. The operators' own listener requires a token too, unless it is on loopback and no operators
+    /// have names.
     public package(set) var token: Secret?
     /// The operators with tokens of their own.
     public package(set) var operators: [ConfiguredOperator]

@@ -145,7 +145,7 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
 public struct SettingOrigin: Sendable, Hashable {
   /// The setting's name: its YAML path, or its variable if the file has no such key.
   public let name: String
-  /// Its value, or `<redacted>`.
+  /// The value as it may be shown, such as `<redacted>`.
   public let value: String
   /// The position of the value.
   public let place: DocumentPlace

@@ -34,17 +34,17 @@ extension Configuration {
 
     /// The texts that phones show, by kind of notification.
     public struct Texts: Hashable, Sendable {
-      /// A token is ready to be claimed.
+      /// The text when a token is ready to be claimed.
       public package(set) var access = "Your secure connection is ready."
-      /// The question before a call.
+      /// The text with the question before a call.
       public package(set) var confirm = "We are about to call you. Are you ready?"
-      /// A callback has ended.
+      /// The text when a callback has ended and the app does not know yet.
       public package(set) var changed = "Your callback has changed."
-      /// An appointment's time has passed.
+      /// The text when an appointment has expired.
       public package(set) var expired = "We could not call you in time."
-      /// A call is handed to Talkdesk. `{number}` stands for the number that calls.
+      /// The text when a call is handed to Talkdesk. `{number}` stands for the number that calls.
       public package(set) var calling = "We're calling you now from {number}."
-      /// The heading of the dialog before a call.
+      /// The heading of the dialog before a call, unless the server knows that an agent is available.
       public package(set) var ready = "We are ready to call you"
 
       /// The text `calling` with the number that calls, or with "our number" if that is unknown.

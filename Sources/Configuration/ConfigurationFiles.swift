@@ -1,4 +1,4 @@
-// Reads the files that a configuration names; tests replace it with files in memory.
+// Reads the files that a configuration names. Tests replace this reader with files in memory.
 
 import Glibc
 import Texts

@@ -28,7 +28,7 @@ extension Configuration {
     public var deskToken: Secret?
     /// Whether users may open tickets.
     public let takesTickets: Bool
-    /// How long session tokens live.
+    /// The lifetime of session tokens.
     public let tokenLife: Duration
     /// The form of user ids.
     public let userIDs: UserIDForm

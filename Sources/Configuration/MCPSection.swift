@@ -152,7 +152,7 @@ extension ConfigurationBuilder {
     problems.add(place, setting.setting.name, Refusal(message, meant.map { "did you mean \($0)?" } ?? remedy))
   }
 
-  /// Reports an app that would refuse every request of an agent.
+  /// Reports an unknown app, and an app that would refuse every request of an agent, or every callback.
   private mutating func judgeApp(
     of mcp: Configuration.MCP, _ apps: [Configuration.App], _ place: DocumentPlace
   ) {

@@ -2,7 +2,7 @@
 
 package import Documents
 
-/// Collects all problems, so that they are reported at once.
+/// The problems and notices of a configuration, each recorded once.
 package struct ProblemList: Sendable {
   private(set) var problems: [DocumentProblem] = []
   package private(set) var notices: [ConfigurationNotice] = []

@@ -40,7 +40,7 @@ package enum PhoneNumberText {
   }
 }
 
-/// Names and credentials that travel in protocols.
+/// Names, ids, scopes and paths, as text.
 package enum NameText {
   /// One to 255 printable ASCII characters without spaces: ids of clients, keys and projects, audiences,
   /// issuers, names of claims.
@@ -76,7 +76,7 @@ package enum NameText {
     }
   }
 
-  /// A Talkdesk account: the first label of its own host name.
+  /// The name of a Talkdesk account: the first label of the account's own host name.
   static let account: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     let isLabel = text.utf8.allSatisfy { byte in
       switch byte {

@@ -15,7 +15,7 @@ package enum URLText {
     var scheme: String
     var host: String
     var port: Int?
-    /// From the first slash or question mark to the end.
+    /// The path and the query: from the first slash or question mark to the end.
     var rest: String
   }
 
@@ -66,11 +66,11 @@ package enum URLText {
     return "\(parts.scheme)://\(parts.host.lowercased())\(port)"
   }
 
-  /// What a URL is for.
+  /// The purpose of a URL.
   enum Use {
-    /// The server calls it, or compares it with others.
+    /// The server calls the URL, or compares it with others.
     case address
-    /// Browsers send it in `Origin`.
+    /// Browsers send the URL in `Origin`.
     case origin
   }
 
@@ -134,7 +134,7 @@ package enum URLText {
     return IPAddress.isHostName(Array(host.utf8)[...]) ? (String(host), port) : nil
   }
 
-  /// A scheme in lower case (RFC 3986 §3.1).
+  /// Whether a text is a scheme in lower case (RFC 3986 §3.1).
   private static func isScheme(_ text: String) -> Bool {
     guard let first = text.utf8.first, (0x61...0x7A).contains(first) else { return false }
     return text.utf8.allSatisfy { octet in

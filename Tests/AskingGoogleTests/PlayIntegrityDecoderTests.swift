@@ -83,7 +83,7 @@ import Trust
     #expect(decoder.service.status.outage == nil)
   }
 
-  @Test func `a token that Google refuses is no outage`() async throws {
+  @Test func `a token that Google refuses is not an outage`() async throws {
     let (decoder, network) = try decoder { _ in .status(400, "{}") }
     guard case .failure(.refused) = await decoder.verdict(on: "t", of: "com.example.shop") else {
       Issue.record("decoded")
@@ -109,7 +109,7 @@ import Trust
   }
 
   @Test(arguments: ["", "x", "{}", "[]", "{\"tokenPayloadExternal\":1}", "{\"tokenPayloadExternal\":{}}"])
-  func `an answer that cannot be read is no verdict`(_ content: String) async throws {
+  func `a response that cannot be read is not a verdict`(_ content: String) async throws {
     let (decoder, _) = try decoder { _ in .status(200, content) }
     #expect(await outage(decoder) == .nonsense)
   }
@@ -123,7 +123,7 @@ import Trust
     #expect(second.requests.count { $0.url != Self.tokenURL } == 2)
   }
 
-  @Test func `an outage is over at the next verdict`() async throws {
+  @Test func `an outage ends at the next verdict`() async throws {
     let (decoder, _) = try decoder { $0 == 1 ? .status(500, "{}") : .status(200, Self.verdict) }
     #expect(await outage(decoder) == .unreachable)
     _ = try await decoder.verdict(on: "t", of: "com.example.shop").get()

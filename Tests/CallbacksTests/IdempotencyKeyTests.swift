@@ -14,7 +14,7 @@ import Testing
     #expect(try IdempotencyKey.read(value)?.text == text)
   }
 
-  @Test func `no field is no key`() throws {
+  @Test func `without a field there is no key`() throws {
     #expect(try IdempotencyKey.read(nil) == nil)
   }
 

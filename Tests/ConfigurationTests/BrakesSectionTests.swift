@@ -64,7 +64,7 @@ import Testing
     #expect(problems.first?.hasPrefix(beginning) == true, "\(problems)")
   }
 
-  @Test func `the summary says what holds and what is off`() throws {
+  @Test func `the summary says which limits apply and which are off`() throws {
     func line(_ yaml: String) throws -> String? {
       ConfigurationSummary(try Fixture.load(yaml).configuration).lines.first { $0.hasPrefix("safety limits") }
     }

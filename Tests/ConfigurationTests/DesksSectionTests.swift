@@ -87,7 +87,7 @@ import Testing
     #expect(loaded.notices.contains { "\($0)".contains("no app uses the desk chat") })
   }
 
-  @Test func `commands that ask nobody do not open the API token`() throws {
+  @Test func `commands that do not ask Sendbird do not read the API token`() throws {
     for purpose in [ConfigurationPurpose.explain, .migrate, .sandbox] {
       let configuration = try Fixture.load(
         Self.callers + Self.desk(), files: files.filter { $0.key != "token" }, for: purpose

@@ -17,7 +17,7 @@ import Testing
   @Test(arguments: [
     "state.db", "state.db-wal", "state.db-shm", "state.db-journal", "config.yaml", "/password",
   ])
-  func `the audit file is no file of the store or of the configuration`(path: String) {
+  func `the audit file must not be a file of the store or of the configuration`(path: String) {
     let problems = Fixture.problems(
       "log: { audit: { file: \(path) } }",
       environment: Fixture.changed([

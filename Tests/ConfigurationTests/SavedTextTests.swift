@@ -230,7 +230,7 @@ import Upstream
     ("listen:\n  port: 80\n \u{A0}host: ::", "U+00A0"), ("listen: { host: \"\u{7}\" }", "U+0007"),
     ("a\u{1}b: c", "U+0001"),
   ])
-  func `a character that nobody sees is named by its code point`(yaml: String, code: String) {
+  func `an invisible character is named by its code point`(yaml: String, code: String) {
     let problems = Fixture.problems(
       yaml, environment: Fixture.changed(["TD_ACCOUNT_NAME": nil, "TD_CLIENT_ID": nil]))
     #expect(problems.contains { $0.contains(code) }, "\(problems)")

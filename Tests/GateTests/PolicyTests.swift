@@ -228,7 +228,7 @@ struct PolicyTests {
       lenient.decide(.request(at: noon), states: states).settled(.unavailable, at: noon).parts().grant != nil)
   }
 
-  @Test func `what strangers could fill a store with is forgotten when its period is over`() throws {
+  @Test func `rows that strangers could fill a store with are deleted when their period ends`() throws {
     var facts = Facts.request(.callback)
     facts.phone = try E164("+14155550123")
     facts.instant = try at("2026-12-01T12:00:00Z")
@@ -365,7 +365,7 @@ struct PolicyTests {
     ("3" + String(repeating: ".0", count: 31) + "0", true),
     ("3" + String(repeating: ".0", count: 31) + "00", false),
   ])
-  func `a version is compared number by number, and what is none is denied`(
+  func `a version is compared number by number, and anything else is denied`(
     _ version: String, _ allowed: Bool
   ) throws {
     let rule = try Rule(
@@ -440,7 +440,7 @@ struct PolicyTests {
     #expect(facts.document["installation"] == .string("6f1c3d52") && facts.document["owner"] == nil)
   }
 
-  @Test func `answers are read bare and under result, and anything unclear is none`() {
+  @Test func `answers are read bare and under result, and anything unclear decides nothing`() {
     func object(_ members: (String, FactValue)...) -> FactValue {
       .object(members.map { FactMember($0.0, $0.1) })
     }

@@ -101,7 +101,7 @@ struct ZoneFileTests {
     #expect(spans(Self.file(times: [(-50, 1), (0, 2)], offsets: [60, 120, 180])) == ["0:180"])
   }
 
-  @Test func `a change to the same offset is none, and none counts outside the years`() {
+  @Test func `a change to the same offset does not count, and none counts outside the years`() {
     #expect(spans(Self.file(times: [(50, 1), (90, 0)], offsets: [60, 60])) == ["0:60"])
     #expect(spans(Self.file(times: [(100, 1)], offsets: [60, 120]), 10..<100) == ["10:60"])
     #expect(spans(Self.file(times: [(99, 1)], offsets: [60, 120]), 10..<100) == ["10:60", "99:120"])

@@ -57,7 +57,7 @@ private final class Closes: RequestHandler {
   }
 
   @Test(arguments: [false, true])
-  func `a connection can be closed without an answer, and the server goes on`(later: Bool) async throws {
+  func `a connection can be closed without a response, and the server continues`(later: Bool) async throws {
     let loops = try EventLoopGroup(count: 1)
     let address = SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0)
     let server = Server(address: address, loops: loops, handler: Closes(later: later))

@@ -226,7 +226,7 @@ private final class Labelled: RequestHandler {
     #expect(notebook.answers == [.init(method: .get, route: 7, status: 201, hasDuration: true)])
   }
 
-  @Test func `connections are told when they come and when they go, but not those there is no room for`()
+  @Test func `connections are reported when they open and close, except those without room`()
     async throws
   {
     try await run(limits: ServerLimits(connections: 1)) { address in

@@ -123,7 +123,7 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   #expect(try blank.readToEnd() == "")
 }
 
-@Test func `a refusal survives a client that goes on sending`() throws {
+@Test func `a refusal survives a client that keeps sending`() throws {
   let server = try TestServer()
   let client = try server.client()
   try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n")

@@ -87,7 +87,7 @@ import Testing
     #expect(throws: StoreKeys.Failure.self) { try other.open(sealed, of: first) }
   }
 
-  @Test func `that an installation holds is known for a second, and then asked again`() async throws {
+  @Test func `that an installation is active is known for a second, and then read again`() async throws {
     let proved = try await put()
     #expect(try await directory.holds(proved))
     _ = try await put(isRevoked: true)

@@ -29,7 +29,7 @@ import Testing
     #expect(try challenges.make(for: "shop", at: now) != challenge)
   }
 
-  @Test func `a challenge of another app, another server or nobody is none`() throws {
+  @Test func `a challenge of another app, another server or nobody is foreign`() throws {
     let challenges = Challenges(keys: StoreKeys(current: key))
     let challenge = try challenges.make(for: "shop", at: now)
     func standing(_ keys: StoreKeys, _ text: String, _ app: String = "shop") -> Challenges.Standing {

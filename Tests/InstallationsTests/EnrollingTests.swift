@@ -110,7 +110,7 @@ import Testing
     #expect(refusal(step(.denied, isRecorded: false)) == .denied)
   }
 
-  @Test func `a poll is told what became of its request`() {
+  @Test func `a poll reports the state of its request`() {
     #expect(refusal(poll(InstallationView(enrolment: enrolment(.denied)))) == .denied)
     #expect(refusal(poll(InstallationView(enrolment: enrolment(.ended)))) == .expired)
     #expect(refusal(poll(InstallationView(enrolment: enrolment(.pending, answered: -2)))) == .slowDown(3))

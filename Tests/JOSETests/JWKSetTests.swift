@@ -272,7 +272,7 @@ import Testing
     #expect(full.skipped.last?.index == 64 && full.skipped.count == 64)
   }
 
-  @Test func `what is no set is refused`() throws {
+  @Test func `JSON that is not a key set is refused`() throws {
     #expect(throws: JWKSetError.noKeys) { try JWKSet(parsing: Array("{}".utf8)) }
     #expect(throws: JWKSetError.noKeys) { try JWKSet(parsing: Array("[]".utf8)) }
     #expect(throws: JWKSetError.noKeys) { try JWKSet(parsing: Array(#"{"keys":{}}"#.utf8)) }

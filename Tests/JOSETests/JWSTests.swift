@@ -95,7 +95,7 @@ private func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf
   ]
 
   @Test(arguments: malformed)
-  func `what is no strict compact token is refused`(token: String, error: JWSError) {
+  func `a token that is not strictly compact is refused`(token: String, error: JWSError) {
     #expect(failure(token) == error)
   }
 

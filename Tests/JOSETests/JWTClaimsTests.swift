@@ -44,7 +44,7 @@ import Testing
     #expect(throws: JWTError.malformed(claim: claim)) { try JWTClaims(payload: Array(payload.utf8)) }
   }
 
-  @Test(arguments: ["1", "null", "[]"]) func `a sub that is not a text is no subject`(value: String) throws {
+  @Test(arguments: ["1", "null", "[]"]) func `a sub that is not text is not a subject`(value: String) throws {
     #expect(try JWTClaims(payload: Array("{\"sub\":\(value)}".utf8)).subject == nil)
   }
 
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `what is no object is an error`() {
+  @Test func `claims that are not an object are an error`() {
     #expect(throws: JWTError.notObject) { try JWTClaims(payload: Array("[]".utf8)) }
     #expect(throws: JWTError.self) { try JWTClaims(payload: Array(#"{"exp":1,"exp":2}"#.utf8)) }
     #expect(throws: JWTError.self) { try JWTClaims(payload: []) }

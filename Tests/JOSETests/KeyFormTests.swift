@@ -49,7 +49,7 @@ import Testing
     #expect(words() == alone && alone.contains("d2i_"))
   }
 
-  @Test func `what is no key is refused as a private key would be`() {
+  @Test func `a text without a key is refused as a private key would be`() {
     #expect(throws: KeyError.empty) { try KeyForm(of: []) }
     #expect(throws: KeyError.notBase64) { try KeyForm(of: Array("hello!".utf8)) }
   }

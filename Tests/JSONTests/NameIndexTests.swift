@@ -48,7 +48,7 @@ import Testing
     await #expect(processExitsWith: .failure) { _ = NameIndex(["a", "b", "a"]) }
   }
 
-  @Test func `no names are none`() {
+  @Test func `an index without names finds nothing`() {
     #expect(NameIndex([]).number(of: "") == nil)
     #expect(NameIndex([]).isEmpty)
   }

@@ -45,7 +45,7 @@ private func due(_ queue: inout DeadlineQueue, _ now: Int64) -> [Int] {
   #expect(due(&queue, 60) == [1])
 }
 
-@Test func `a deadline that is removed does not come, and its slot starts anew`() {
+@Test func `a removed deadline does not fire, and its slot can be used again`() {
   var queue = DeadlineQueue()
   queue.set(0, at(10))
   queue.set(1, at(20))

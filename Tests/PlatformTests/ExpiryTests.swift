@@ -63,7 +63,7 @@ import Testing
     #expect(MonotonicTime(nanoseconds: 1, wallLead: 2) == MonotonicTime(nanoseconds: 1, wallLead: 3))
   }
 
-  @Test func `the later of two ends holds, and the ends of time do not overflow`() {
+  @Test func `the later of two ends counts, and the ends of time do not overflow`() {
     let now = clock.now
     let (early, late) = (Expiry(now + .seconds(1)), Expiry(now + .seconds(2)))
     #expect(early.extended(to: late, at: now) == late && late.extended(to: early, at: now) == late)

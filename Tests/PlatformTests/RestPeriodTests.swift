@@ -19,7 +19,7 @@ import Testing
     #expect(period.until == nil)
   }
 
-  @Test func `it is over at its end, which only moves later`() {
+  @Test func `it ends at its end, which only moves later`() {
     var period = RestPeriod()
     period.begin(at: time(0), until: time(10))
     period.extend(until: time(5))

@@ -38,7 +38,7 @@ struct SystemFileTests {
     }
   }
 
-  @Test func `a pipe without a writer is no reason to wait`() throws {
+  @Test func `a pipe without a writer does not block`() throws {
     let path = "/tmp/pipe-\(getpid())"
     #expect(mkfifo(path, 0o600) == 0)
     defer { unlink(path) }

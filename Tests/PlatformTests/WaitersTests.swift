@@ -12,7 +12,7 @@ private final class Flag: Sendable {
   func set() { value.withLock { $0 = true } }
 }
 
-@Test func `all tasks that wait go on with the event, and a cancelled one goes on alone`() async throws {
+@Test func `the event wakes all waiting tasks, and cancelling wakes only one`() async throws {
   let waiters = Waiters()
   let hasEnded = Flag()
   let first = Task { await waiters.wait { hasEnded.isSet } }
@@ -27,7 +27,7 @@ private final class Flag: Sendable {
   #expect(waiters.count == 0)
 }
 
-@Test func `no task waits for an event that is over, or waits at all once it is cancelled`() async {
+@Test func `no task waits for a past event, or once it is cancelled`() async {
   let waiters = Waiters()
   await waiters.wait { true }
   let isCancelled = Flag()

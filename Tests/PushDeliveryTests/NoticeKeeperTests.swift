@@ -182,7 +182,7 @@ import Testing
     #expect(sender.sent.map(\.action) == [.confirm])
   }
 
-  @Test func `each end is told after a second, and not if the app was told`() async throws {
+  @Test func `each end is notified after a second, unless the app has read it`() async throws {
     try await fixture.enrol()
     let sender = ScriptedSender()
     let (first, second) = (try await ended(), try await ended())
@@ -304,7 +304,7 @@ import Testing
     #expect(sender.sent.count == 3 && counted("changed", "again") == 1)
   }
 
-  @Test func `a reload starts a resting sender anew`() async throws {
+  @Test func `a reload restarts a resting sender`() async throws {
     try await fixture.enrol()
     _ = try await ended()
     let (resting, next) = (
@@ -382,7 +382,7 @@ import Testing
     #expect(right.sent.count == 3)
   }
 
-  @Test func `a provider that hangs holds up no other, and another instance sends what this one cannot`()
+  @Test func `a hanging provider does not delay others, and another instance sends what this one cannot`()
     async throws
   {
     let other = InstallationIdentity(

@@ -58,13 +58,13 @@ import Testing
     #expect(sender.sent.count == 1)
   }
 
-  @Test func `a notice that is not wanted any more is not sent again`() async {
+  @Test func `a notice that is no longer wanted is not sent again`() async {
     let sender = ScriptedSender(.retry(after: .zero, reason: "busy"))
     #expect(await senders(sender).send(notice, to: device) { false } == .notTaken(retryAfter: .zero))
     #expect(sender.sent.count == 1)
   }
 
-  @Test func `a stopped sender tries one notice every ten minutes, and goes on when one is taken`() async {
+  @Test func `a stopped sender tries one notice every ten minutes, and resumes when one is accepted`() async {
     let stop = NoticeVerdict.stopSender(reason: "a wrong key")
     let sender = ScriptedSender(stop, stop)
     let senders = senders(sender)
@@ -130,7 +130,7 @@ import Testing
     #expect(sender.sent.count == 2)
   }
 
-  @Test func `a device's wait holds up no other device`() async throws {
+  @Test func `a device's wait does not delay other devices`() async throws {
     let sender = ScriptedSender(.restDevice(for: .seconds(30), reason: "429"))
     let senders = senders(sender)
     let other = try #require(DeviceAddress("device-2", platform: .http))

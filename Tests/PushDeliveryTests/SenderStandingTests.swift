@@ -55,7 +55,7 @@ private final class Subject {
     #expect(!standing.isStopped && standing.room(most: 9, at: time(5)) == 9)
   }
 
-  @Test func `of several rests the latest end holds`() throws {
+  @Test func `of several rests the latest end counts`() throws {
     let standing = Subject()
     #expect(standing.rest(for: .seconds(30), at: time(0)))
     #expect(!standing.rest(for: .seconds(5), at: time(1)))
@@ -83,7 +83,7 @@ private final class Subject {
     #expect(try standing.begin(to: device(), at: time(700)) == nil)
   }
 
-  @Test func `the rest of a device holds up no other`() throws {
+  @Test func `the rest of a device does not delay others`() throws {
     let standing = Subject()
     let (one, other) = (try device(1), try device(2))
     standing.rest(one, for: .seconds(30), at: time(0))

@@ -229,7 +229,7 @@ private final class LinkedGateway: Sendable {
     #expect(console.clock.unixTime.seconds == before)
   }
 
-  @Test func `everything moves the gateway along, and is told by how far each time`() throws {
+  @Test func `everything moves the gateway along, and each response says how far`() throws {
     let console = Console()
     let gateway = LinkedGateway()
     console.gateway = gateway.link

@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `without an API token nothing is given, and other paths are nobody's`() async throws {
+  @Test func `without an API token nothing is returned, and other paths are unknown`() async throws {
     try await RunningEmulator.run { emulator in
       let answer = try #require(try await Self.ask(emulator, "/v3/users", Self.user("ann"), token: nil))
       #expect(try answer.json["code"] == 400_401)

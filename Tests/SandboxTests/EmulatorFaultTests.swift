@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func `a delay holds an answer back and others are served meanwhile`() async throws {
+  @Test func `a delay holds a response back while others are served`() async throws {
     try await RunningEmulator.run { emulator in
       try await emulator.fault(#"{"endpoint":"token","delay_ms":5000}"#)
       try await emulator.fault(#"{"endpoint":"token","delay_ms":9000,"status":429}"#)
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func `a lifetime that is no number is given as it is, and null is left out`() async throws {
+  @Test func `a lifetime that is not a number is returned unchanged, and null is left out`() async throws {
     try await RunningEmulator.run { emulator in
       try await emulator.fault(#"{"endpoint":"token","expires_in":"600"}"#)
       #expect(try await emulator.askToken()?.json["expires_in"] == "600")

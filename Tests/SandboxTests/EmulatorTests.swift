@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func `the journal tells of token requests and holds no token`() async throws {
+  @Test func `the journal lists token requests and contains no token`() async throws {
     try await RunningEmulator.run { emulator in
       let assertion = try emulator.assertion(jwtID: "jwt-1")
       let token = try #require(

@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  @Test func `faults of one provider leave the others alone, and dropped ones are told apart`() async throws {
+  @Test func `faults of one provider do not affect others, and drops are told apart`() async throws {
     try await Self.run { sender in
       let token = try await sender.token()
       try await sender.emulator.fault(#"{"endpoint":"hook","status":410}"#)

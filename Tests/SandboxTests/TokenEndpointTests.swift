@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: ["callback:write  visual-sessions:execute", " callback:write", "a\"b", "a\\b", "é"])
-  func `a scope that is no list of scopes is 400 invalid_scope`(scope: String) throws {
+  func `a scope that is not a list of scopes is 400 invalid_scope`(scope: String) throws {
     let client = try TestClient()
     let escaped = scope.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     let form =

@@ -22,7 +22,7 @@ import Testing
     Hex.encode([UInt8](0..<33)), Base64URL.encode([UInt8](0..<32)), " " + Base64.encode([UInt8](0..<32)),
     String(repeating: "g", count: 64),
   ])
-  func `another text is no key`(text: String) {
+  func `any other text is refused as a key`(text: String) {
     #expect(throws: StoreKey.Malformed()) { try StoreKey(text: Array(text.utf8)) }
   }
 

@@ -201,7 +201,7 @@ import Testing
   // MARK: Recovering
 
   @Test(arguments: StoreKind.available)
-  func `what nobody settles is unknown, and wiped`(_ kind: StoreKind) async throws {
+  func `a callback that nobody settles is unknown, and its content is wiped`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     let keys = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 1, count: 32))))
@@ -298,7 +298,7 @@ import Testing
   enum Acknowledgement: CaseIterable { case nothing, booking, move, cancel, call }
 
   @Test(arguments: StoreKind.lasting, Acknowledgement.allCases)
-  func `what another instance has acknowledged of a booking holds, whatever its own instance does later`(
+  func `what another instance confirmed about a booking stays, whatever its own instance does later`(
     _ kind: StoreKind, _ acknowledged: Acknowledgement
   ) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)

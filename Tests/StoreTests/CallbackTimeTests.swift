@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `an unknown outcome that is settled twice is no correction`(_ kind: StoreKind) async throws {
+  func `an unknown outcome that is settled twice is not a correction`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     let intent = CallbackIntent.made(key: "k")
@@ -187,7 +187,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `places, keys and records are forgotten when their time is over, and not before`(_ kind: StoreKind)
+  func `dedupe entries, keys and records are deleted when they expire, and not before`(_ kind: StoreKind)
     async throws
   {
     let (fixture, store) = try await StoreFixture.migrated(kind)

@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `claims whose time is over lapse once, in portions`(_ kind: StoreKind) async throws {
+  func `expired claims lapse once, in portions`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     for number in 1...5 {
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `of an installation the newest 64 claims that are over are kept`(_ kind: StoreKind) async throws {
+  func `the newest 64 ended claims of an installation are kept`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     _ = try await store.openClaim(.numbered(999, of: 2), most: 8)

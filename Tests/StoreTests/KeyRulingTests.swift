@@ -74,7 +74,7 @@ import Testing
     #expect(KeyRuling([Self.row(Self.new)], holding: Self.swapped, removesPrevious: true) == Self.usable())
   }
 
-  @Test func `what is over and not removed yet needs no key`() {
+  @Test func `an expired row that is not removed yet needs no key`() {
     let rows = [Self.row(Self.old, sealed: true), Self.row(Self.new)]
     let second = Instant(seconds: Self.until.seconds - 1)
     #expect(

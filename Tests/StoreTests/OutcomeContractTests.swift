@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `of more callbacks than are read none is told`(_ kind: StoreKind) async throws {
+  func `none of more callbacks than are read is reported`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     for index in 0..<EndedCall.mostRead {

@@ -91,7 +91,7 @@ struct PostgresAppointmentTests {
   }
 
   @Test(arguments: [true, false])
-  func `what came of a booking in doubt is known once it is certain, and not before`(_ isCommitted: Bool)
+  func `the outcome of a booking in doubt is known once it is certain, and not before`(_ isCommitted: Bool)
     async throws
   {
     let place = try await Place()
@@ -111,7 +111,7 @@ struct PostgresAppointmentTests {
   }
 
   @Test(arguments: [true, false])
-  func `what came of a cancel in doubt is known once it is certain, and not before`(_ isCommitted: Bool)
+  func `the outcome of a cancel in doubt is known once it is certain, and not before`(_ isCommitted: Bool)
     async throws
   {
     let place = try await Place()
@@ -141,7 +141,7 @@ struct PostgresAppointmentTests {
     await place.end()
   }
 
-  @Test func `nothing of a number or a content is left when an appointment is over`() async throws {
+  @Test func `no number or content is left when an appointment has ended`() async throws {
     let place = try await Place()
     for way in 0..<4 {
       let booking = Booking.made()

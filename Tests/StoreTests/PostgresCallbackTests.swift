@@ -23,7 +23,7 @@ struct PostgresCallbackTests {
     return (server, name, { PostgresStore(address) })
   }
 
-  @Test func `an instance that is no longer heard of is gone, and its callbacks are unknown`() async throws {
+  @Test func `an instance that stops reporting is gone, and its callbacks are unknown`() async throws {
     let (server, name, open) = try await migrated()
     let (lost, watching) = (open(), open())
     let intent = CallbackIntent.made(key: "k")

@@ -168,7 +168,7 @@ struct PostgresHealthTests {
     await store.close()
   }
 
-  @Test func `results that do not come are no reason to ask for ever`() async throws {
+  @Test func `missing results do not cause an endless loop`() async throws {
     let (_, address, _) = try database()
     // An endless loop would end the other process by its alarm.
     await #expect(processExitsWith: .success) { [text = address.text as String] in
@@ -381,7 +381,7 @@ struct PostgresHealthTests {
     #expect(try hosts("postgres://a,b/d?hostaddr=10.0.0.1") == nil)
   }
 
-  @Test func `each server is asked for by itself`() throws {
+  @Test func `each server gets its own connection parameters`() throws {
     func parameters(_ text: String) throws -> [String: String] {
       let address = try PostgresAddress(text)
       return Dictionary(uniqueKeysWithValues: address.parameters(for: address.hosts?.last))

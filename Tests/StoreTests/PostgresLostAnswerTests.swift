@@ -197,7 +197,7 @@ struct PostgresLostAnswerTests {
     await place.end()
   }
 
-  @Test func `a stop whose commit comes late changes nothing, and one that is acknowledged meanwhile holds`()
+  @Test func `a stop committed late changes nothing, and one confirmed meanwhile stays in effect`()
     async throws
   {
     let place = try await Place()

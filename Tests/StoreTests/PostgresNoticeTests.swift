@@ -34,7 +34,7 @@ struct PostgresNoticeTests {
     }
   }
 
-  @Test func `what was committed and not answered is told as it is`() async throws {
+  @Test func `a change that was committed but not answered is reported as made`() async throws {
     let place = try await Place()
     place.proxy.cut([.afterCommit])
     #expect(try await place.behind.openClaim(place.claim, most: 8).isEmpty)

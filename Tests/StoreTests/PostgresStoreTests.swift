@@ -64,7 +64,7 @@ struct PostgresStoreTests {
     await store.close()
   }
 
-  @Test func `a server that hangs is given up in time, and serves again when it goes on`() async throws {
+  @Test func `a hanging server is given up in time, and used again when it continues`() async throws {
     let server = try PostgresServer()
     let store = PostgresStore(try server.database())
     try await store.migrate()
@@ -146,7 +146,7 @@ struct PostgresStoreTests {
     await store.close()
   }
 
-  @Test func `connections that were ended are made anew without an error`() async throws {
+  @Test func `connections that were ended are replaced without an error`() async throws {
     let server = try PostgresServer.shared.get()
     let address = try server.database()
     let store = PostgresStore(address, connections: 1)
@@ -160,7 +160,7 @@ struct PostgresStoreTests {
     await store.close()
   }
 
-  @Test func `a refused password is no secret's leak`() async throws {
+  @Test func `a refused password is not shown`() async throws {
     let server = try PostgresServer.shared.get()
     let store = PostgresStore(
       try PostgresAddress("postgres://callgate:hunter2@127.0.0.1:\(server.port)/postgres"))

@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: ["", "x", "{}", #"{"read":"1"}"#, #"{"asks":{"instance":"a","until":1}}"#])
-  func `what no release wrote is no state`(text: String) {
+  func `a text that no release wrote is not a state`(text: String) {
     #expect(ReportState(stored: text) == nil)
   }
 

@@ -55,7 +55,7 @@ import Testing
   // MARK: Power cuts
 
   @Test
-  func `what was begun or settled is there after a power cut, also where the log was moved or begun anew`()
+  func `records begun or settled survive a power cut, even if the log was moved or restarted`()
     async throws
   {
     let (place, path, disk, store) = try await TestDisk.made()
@@ -313,7 +313,7 @@ import Testing
     try await eventually { disk.ended > before }
   }
 
-  @Test func `who waits behind a disk that hangs is told with the first, and is in no doubt`() async throws {
+  @Test func `calls behind a hanging disk fail with the first, and are not in doubt`() async throws {
     let (place, _, disk, store) = try await TestDisk.made(patience: .seconds(2))
     defer { place.end() }
     disk.hold()
@@ -329,7 +329,7 @@ import Testing
     await store.close()
   }
 
-  @Test func `one flush that takes long is no hanging disk afterwards`() async throws {
+  @Test func `after one slow flush the disk does not count as hanging`() async throws {
     let (place, path, disk, store) = try await TestDisk.made(patience: .seconds(2))
     defer { place.end() }
     disk.hold()

@@ -326,7 +326,7 @@ import Testing
   }
 
   @Test(arguments: ["removed", "replaced", "moved away and back"])
-  func `a file that does not stay is not used until the server starts anew`(_ what: String) async throws {
+  func `a file that does not stay is not used until the server restarts`(_ what: String) async throws {
     let (place, path) = try place()
     defer { place.end() }
     let store = SQLiteStore(path: path)

@@ -10,7 +10,7 @@ import Testing
 @testable import Store
 
 @Suite(.timeLimit(.minutes(5))) struct StopBoardTests {
-  @Test func `a stop made here holds at once, and elsewhere a second later`() async throws {
+  @Test func `a stop made here applies at once, and elsewhere a second later`() async throws {
     let memory = memoryStore()
     let clock = ManualTime()
     let here = StopBoard(store: ScriptedStore(memory, sharing: .instances), clock: clock)
@@ -51,7 +51,7 @@ import Testing
     #expect(board.isKnown)
   }
 
-  @Test func `a stop that is made while the stops are read holds`() async throws {
+  @Test func `a stop that is made while the stops are read stays in effect`() async throws {
     let store = LateReader()
     let board = StopBoard(store: store, clock: ManualTime())
     let stop = Stop(.all, .all, since: 5)
@@ -64,7 +64,7 @@ import Testing
     #expect(board.stops.isEmpty)
   }
 
-  @Test func `a stop that could not be saved holds here and ends with the outage`() async throws {
+  @Test func `a stop that could not be saved applies here and ends with the outage`() async throws {
     let store = ScriptedStore(sharing: .instances)
     let board = StopBoard(store: store, clock: ManualTime())
     let stop = Stop(.all, .all, since: 5)
@@ -102,7 +102,7 @@ import Testing
     #expect(try await store.base.stops().list == [stop])
   }
 
-  @Test func `after an outage the resume that another instance acknowledged holds here too`() async throws {
+  @Test func `after an outage a resume confirmed by another instance applies here too`() async throws {
     let memory = memoryStore()
     let store = ScriptedStore(memory, sharing: .instances)
     let board = StopBoard(store: store, clock: ManualTime())
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test(arguments: [nil, 1] as [Int64?])
-  func `a stop that is made while a resume is under way holds and is kept`(_ earlier: Int64?) async throws {
+  func `a stop made while a resume is running stays in effect and is saved`(_ earlier: Int64?) async throws {
     let store = ScriptedStore(sharing: .instances)
     let clock = ManualTime()
     let board = StopBoard(store: store, clock: clock)
@@ -193,7 +193,7 @@ import Testing
     #expect(board.stops.list == [here])
   }
 
-  @Test func `a longer stop that could not be saved holds only here, and then the saved one again`()
+  @Test func `a longer stop that could not be saved applies only here, and then the saved one again`()
     async throws
   {
     let store = ScriptedStore(sharing: .instances)
@@ -214,7 +214,7 @@ import Testing
     #expect(lapsed.isEmpty)
   }
 
-  @Test func `of a resume in doubt the next refresh shows what became of it`() async throws {
+  @Test func `the next refresh shows the outcome of a resume in doubt`() async throws {
     let store = ScriptedStore(sharing: .instances)
     let board = StopBoard(store: store, clock: ManualTime())
     try await board.stop(Stop(.all, .all, since: 5))
@@ -300,7 +300,7 @@ import Testing
     await task.value
   }
 
-  @Test func `a stop does not wait until what is over is forgotten`() async throws {
+  @Test func `a stop does not wait until ended stops are deleted`() async throws {
     let memory = memoryStore()
     let clock = ManualTime()
     let store = ScriptedStore(memory, sharing: .instances)
@@ -390,7 +390,7 @@ import Testing
     #expect(Stop.Target(scope: "caller", id: "x") == .caller("x"))
   }
 
-  @Test func `a stop with an end holds until then, ends by itself, and is reported once`() async throws {
+  @Test func `a stop with an end applies until then, ends automatically and is reported once`() async throws {
     let clock = ManualTime()
     let store = ScriptedStore(sharing: .instances)
     let (here, elsewhere) = (
@@ -442,7 +442,7 @@ import Testing
     #expect(try await store.base.stops().isEmpty)
   }
 
-  @Test func `of two stops the later end holds, and the reason given last`() {
+  @Test func `of two stops the later end counts, and the last reason`() {
     for (first, second, expected) in [
       (20, 30, 30), (30, 20, 30), (nil, 20, nil), (20, nil, nil), (nil, nil, nil),
     ] as [(Int64?, Int64?, Int64?)] {

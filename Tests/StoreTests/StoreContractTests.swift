@@ -156,7 +156,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `what is over is forgotten, and nothing before`(_ kind: StoreKind) async throws {
+  func `only expired rows are deleted`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     let short = try Allowances([.init(rate: 1, per: 10)])

@@ -67,7 +67,7 @@ import Testing
     #expect(events.all.isEmpty)
   }
 
-  @Test func `only who was kept waiting in vain makes others fail at once`() {
+  @Test func `only a failure after a long wait makes others fail at once`() {
     let health = health()
     health.failed(down, .reads, since: clock.now)
     #expect(health.hanging == nil)

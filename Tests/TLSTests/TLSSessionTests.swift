@@ -133,7 +133,7 @@ func `the name a client asks for makes no difference`(name: String?) throws {
   #expect(talk.client.peerFingerprint == (try identity.served().certificate.fingerprint))
 }
 
-@Test func `renegotiation is refused and the connection goes on`() throws {
+@Test func `renegotiation is refused and the connection stays open`() throws {
   let talk = Conversation(try listener(), Options(version: TLS1_2_VERSION))
   try talk.handshake()
   SSL_renegotiate(talk.client.ssl)
@@ -167,7 +167,7 @@ func `the name a client asks for makes no difference`(name: String?) throws {
     [0x17, 0x03, 0x03, 0x00, 0x01, 0x00],
     [0x80, 0x2E, 0x01, 0x00, 0x02] + [UInt8](repeating: 1, count: 60),
   ] as [[UInt8]])
-func `what is no handshake fails once and stays failed`(octets: [UInt8]) throws {
+func `bytes that are no handshake fail once and stay failed`(octets: [UInt8]) throws {
   let events = Events()
   let session = try listener().session { events.add($0) }
   var (plain, wire): ([UInt8], [UInt8]) = ([], [])

@@ -284,7 +284,7 @@ struct FakePhone {
         == .badSignature)
   }
 
-  @Test func `certificates that are over, or not valid yet, are refused`() throws {
+  @Test func `certificates that have expired, or are not valid yet, are refused`() throws {
     #expect(try fault { $0.validity = 1_700_000_000...FakePhone.now - 1 } == .expired)
     #expect(try fault { $0.validity = FakePhone.now + 1...1_900_000_000 } == .wrongTime)
     let authority = try FakePhone.Authority(validity: 1_600_000_000...FakePhone.now - 1)

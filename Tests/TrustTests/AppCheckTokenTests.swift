@@ -157,7 +157,7 @@ import Testing
     #expect(counts.contains { $0 > AppCheckToken.maximumBytes })
   }
 
-  @Test func `a token that is cut anywhere holds nowhere`() throws {
+  @Test func `a token that is cut anywhere is refused`() throws {
     let token = try Self.token()
     for count in stride(from: 0, to: token.count, by: spacing(9)) + [token.count - 1] {
       #expect(try fault(Array(token.prefix(count))) != nil)

@@ -317,5 +317,5 @@ import Testing
     "https://h.example/é",
     "https://h.example/ x", "https://h.example:port/", "https://:443/",
   ])
-  func `these are no URLs of requests`(_ text: String) { #expect(ComparableURL(text) == nil) }
+  func `these texts are not URLs of requests`(_ text: String) { #expect(ComparableURL(text) == nil) }
 }

@@ -72,8 +72,7 @@ import Testing
     #expect(!lines.contains { String(decoding: $0.serialized(), as: UTF8.self).contains(Self.token) })
   }
 
-  @Test func `a stop holds from the next request on, goes before the app, and ends with resume`() async throws
-  {
+  @Test func `a stop applies from the next request on, before the app, and ends with resume`() async throws {
     let service = try RunningService(environment: environment)
     #expect(try await service.ask(.get, "/access", credentials).status == 200)
     let stopped = try await post(service, "/admin/stop", ["scope": "all", "action": "access"])

@@ -74,7 +74,7 @@ import Testing
     _ = try await fixture.end()
   }
 
-  @Test func `callbacks fail by the scope that they use, and a scope is over when it is configured no more`()
+  @Test func `callbacks fail by the scope that they use, and a scope no longer configured disappears`()
     async throws
   {
     let apps = "apps: { shop: {}, other: { scope: \"nope:scope\" } }\n"

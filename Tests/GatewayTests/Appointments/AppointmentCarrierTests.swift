@@ -167,7 +167,7 @@ import Testing
   ]
 
   @Test(arguments: refusals.indices)
-  func `an appointment that may not be called any more has failed`(_ index: Int) async throws {
+  func `an appointment that may no longer be called has failed`(_ index: Int) async throws {
     let (yaml, code, rule) = Self.refusals[index]
     let fixture = try CarrierFixture()
     let booking = try await fixture.book()

@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a request that waits gets 401 where its installation is none any more`(_ isReplaced: Bool)
+  func `a request that waits gets 401 once its installation is gone`(_ isReplaced: Bool)
     async throws
   {
     let fixture = try await DialogFixture()

@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func `slots are told with their places, full ones too`() async throws {
+  @Test func `slots are listed with their places, full ones too`() async throws {
     let fixture = try await AppointmentFixture()
     let hours = (0...5).map { AppointmentFixture.hour($0) }
     let plain = try await fixture.calls.look("/availability")

@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: [LogSettings.Format.json, .text])
-  func `a decision is its audit line, whatever the log's format, and a request without one is none`(
+  func `a decision is an audit line, whatever the log's format; a request without one is not listed`(
     format: LogSettings.Format
   ) throws {
     // The lane fills up, because nothing reads it.
@@ -164,7 +164,7 @@ import Testing
     metrics.decided(record, lane: 0)
   }
 
-  @Test func `decisions of the last hour are told by minute, and by code and rule`() async throws {
+  @Test func `decisions of the last hour are counted by minute, and by code and rule`() async throws {
     // Twenty seconds after a whole minute.
     let clock = ManualTime(UnixTime(seconds: 1_800_000_020))
     let metrics = ServiceMetrics(loops: 1)

@@ -196,7 +196,7 @@ import Testing
     _ = try await service.end()
   }
 
-  @Test func `failures at Talkdesk ID are counted by what came of them`() async throws {
+  @Test func `failures at Talkdesk ID are counted by their result`() async throws {
     let service = try RunningService(environment: environment)
     try await service.tellTalkdesk(
       .post, "/_sandbox/faults", ["endpoint": "token", "status": 401, "times": 5])

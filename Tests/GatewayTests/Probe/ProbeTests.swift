@@ -155,7 +155,7 @@ import Upstream
     }
   }
 
-  @Test func `refused and busy are no surprises`() async throws {
+  @Test func `a server that refuses or is busy is recognized`() async throws {
     #expect(try await verdict(of: 0, Self.problem(403, "stopped")).0 == .refused)
     #expect(try await verdict(of: 0, Self.problem(503, "overloaded")).0 == .unreachable)
     #expect(try await verdict(of: 1, Self.problem(503, "overloaded")).0 == .unreachable)
@@ -177,7 +177,7 @@ import Upstream
   }
 
   @Test(arguments: ["", "user", ":password", "user:pass\nword"])
-  func `what is no credential is refused without being shown`(text: String) throws {
+  func `an invalid credential is refused without being shown`(text: String) throws {
     let error = try #require(throws: ProbeCredential.Malformed.self) { try ProbeCredential(user: text) }
     #expect(text.isEmpty || !error.description.contains(text))
     #expect(throws: ProbeCredential.Malformed.self) { try ProbeCredential(bearer: "a b") }

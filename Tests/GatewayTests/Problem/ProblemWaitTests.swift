@@ -10,7 +10,7 @@ import Testing
     (0, "0 seconds"), (1, "1 second"), (120, "120 seconds"), (121, "3 minutes"), (7200, "120 minutes"),
     (7201, "3 hours"), (86_400, "24 hours"), (Int.max, "\(Int.max / 3600 + 1) hours"),
   ])
-  func `a wait is told in seconds, minutes or hours, and never shorter than it is`(
+  func `a wait is given in seconds, minutes or hours, and never too short`(
     _ seconds: Int, _ words: String
   ) {
     #expect(Problem.words(seconds) == words)

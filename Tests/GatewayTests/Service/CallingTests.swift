@@ -378,7 +378,7 @@ import Testing
     _ = try await fixture.end()
   }
 
-  @Test func `whoever is told of a shorter pause than the one that holds is told of that one`() async throws {
+  @Test func `a response with a shorter pause than the current one gives the current one`() async throws {
     let fixture = try CallingFixture()
     try await fixture.fault(["endpoint": "callback", "status": 429, "retry_after": 60, "delay_ms": 1000])
     try await fixture.fault(["endpoint": "callback", "status": 429, "retry_after": 1, "delay_ms": 1500])

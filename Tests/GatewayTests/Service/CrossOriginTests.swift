@@ -92,7 +92,7 @@ import Testing
     #expect(answer["Access-Control-Allow-Credentials"] == nil)
   }
 
-  @Test func `what is no preflight of a listed origin is answered as none`() throws {
+  @Test func `anything but a preflight of a listed origin is not answered as one`() throws {
     let crossOrigin = CrossOrigin(origins: ["https://shop.example"], ruleFields: [])
     var twice = preflight("https://shop.example")
     twice.append("Access-Control-Request-Method", "POST")

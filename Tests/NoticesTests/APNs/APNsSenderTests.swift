@@ -113,7 +113,7 @@ import Testing
     #expect(bearers[0] != bearers[1] && bearers[1] == bearers[2] && bearers[2] != bearers[3])
   }
 
-  @Test func `forgotten tokens are signed anew`() async throws {
+  @Test func `forgotten tokens are signed again`() async throws {
     let network = ScriptedTransport { _, _ in .status(200) }
     let sender = try sender(network)
     for _ in 0..<2 { _ = try await send(sender) }
@@ -202,7 +202,7 @@ import Testing
     #expect(network.count == 2)
   }
 
-  @Test func `a connection that cannot be made anew stays`() async throws {
+  @Test func `a connection that cannot be replaced stays`() async throws {
     let network = ScriptedTransport { number, _ in
       number == 0 ? Self.error(503, "Shutdown") : .status(200)
     }

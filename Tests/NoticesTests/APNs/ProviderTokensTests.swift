@@ -29,7 +29,7 @@ extension APNsSettings {
     tokens = ProviderTokens(try APNsSettings.sample(key), time: time)
   }
 
-  @Test func `a token is an ES256 JWT of team, key and 30 s before its signing, and never expires by itself`()
+  @Test func `a token is an ES256 JWT of team, key and 30 s before its signing, and has no expiry`()
     throws
   {
     let bearer = try tokens.token().bearer.exposedString()

@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: ["-1", "", "soon", "1e9", "1.5", " "])
-  func `a wait that is none is as if there were none`(field: String) {
+  func `an invalid wait is ignored`(field: String) {
     #expect(kind(reaction(503, body(code: "UNAVAILABLE"), retryAfter: field)) == .retry)
     #expect(kind(reaction(429, body(code: "QUOTA_EXCEEDED"), retryAfter: field)) == .retryInAMinute)
   }

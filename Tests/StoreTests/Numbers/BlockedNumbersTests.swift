@@ -26,7 +26,7 @@ import Testing
     return numbers
   }
 
-  @Test func `a block holds here at once and elsewhere a second later, and so does its end`() async throws {
+  @Test func `a block and its end apply here at once and elsewhere a second later`() async throws {
     let memory = memoryStore()
     let clock = ManualTime()
     let here = try await instance(memory, clock)
@@ -51,7 +51,7 @@ import Testing
     await task.value
   }
 
-  @Test func `a block ends by itself at its time, and not before`() async throws {
+  @Test func `a block ends automatically at its time, and not before`() async throws {
     let clock = ManualTime()
     let numbers = try await instance(memoryStore(), clock)
     let end = Instant(clock.unixTime).advanced(by: .seconds(60))

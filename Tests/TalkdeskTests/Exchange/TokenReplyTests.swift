@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: ["", " ", "\r\n\t"])
-  func `success without content is no success`(content: String) {
+  func `success without content does not count as success`(content: String) {
     #expect(throws: UnusableReply.empty) { try read(content) }
   }
 

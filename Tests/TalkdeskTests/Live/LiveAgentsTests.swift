@@ -91,7 +91,7 @@ private final class LiveFixture: Sendable {
 @Suite(.timeLimit(.minutes(2))) struct LiveAgentsTests {
   private let three = "event:result\ndata:{\"result\":{\"value\":3}}\n\n"
 
-  @Test func `a result is known until it is stale, and silence is no zero`() async throws {
+  @Test func `a result is known until it is stale, and no result does not mean zero`() async throws {
     let live = try LiveFixture()
     _ = try await live.opened(1)
     #expect(live.current == nil)
@@ -209,7 +209,7 @@ private final class LiveFixture: Sendable {
     #expect(live.sent("/live-queries").count >= 2 && live.current == nil)
   }
 
-  @Test func `a subscription is renewed before its day is over`() async throws {
+  @Test func `a subscription is renewed before its day ends`() async throws {
     let live = try LiveFixture()
     _ = try await live.opened(1)
     let start = live.time.now
@@ -237,7 +237,7 @@ private final class LiveFixture: Sendable {
     #expect(live.failures.value.first?.contains("another host") == true)
   }
 
-  @Test func `a query that is none is said once`() async throws {
+  @Test func `a query that does not exist is reported once`() async throws {
     let live = try LiveFixture(LiveSettings(query: "agents"))
     let start = live.time.now
     try await live.pass(upTo: .seconds(600)) { live.time.now - start >= .seconds(600) }

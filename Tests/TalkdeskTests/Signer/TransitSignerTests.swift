@@ -266,7 +266,7 @@ extension Array {
     #expect(await failure(signer) == "signed")
   }
 
-  @Test func `a login is renewed at two thirds of its life, and done anew after its end and after 403`()
+  @Test func `a login is renewed at two thirds of its life, and repeated after its end and after 403`()
     async throws
   {
     var vault = try Vault()
@@ -356,7 +356,7 @@ extension Array {
     #expect(transport.logins == ["login"])
   }
 
-  @Test func `a login that cannot be renewed is done anew before its end`() async throws {
+  @Test func `a login that cannot be renewed is repeated before its end`() async throws {
     let vault = try Vault()
     let transport = ScriptedTransport { _, request in
       request.url.hasSuffix("/login")

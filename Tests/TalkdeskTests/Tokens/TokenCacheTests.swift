@@ -321,7 +321,7 @@ extension TokenCache.Completion {
     #expect(cache.hit(0, now: Self.start) == nil)
   }
 
-  @Test func `an exchange goes on for everyone where only the policy has changed`() throws {
+  @Test func `an exchange continues for everyone if only the policy has changed`() throws {
     let cache = cache()
     let id = try begun(cache.request(0, now: Self.start))
     cache.reconfigure(policy: TokenPolicy(minRemaining: .seconds(60))) { _ in true }

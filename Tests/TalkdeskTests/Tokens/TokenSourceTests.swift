@@ -88,7 +88,7 @@ import Testing
     #expect(recorder.count(.joined) == 999)
   }
 
-  @Test func `a failure is shared as well, and then no request is sent until the cool-down is over`()
+  @Test func `a failure is shared as well, and then no request is sent until the cool-down ends`()
     async throws
   {
     let transport = ScriptedTransport()
@@ -547,7 +547,7 @@ import Testing
     #expect(transport.count == 1)
   }
 
-  @Test func `whoever waits for a turn is told that the account changed, and nothing of theirs is left`()
+  @Test func `requests that wait for a turn learn that the account changed, and leave nothing behind`()
     async throws
   {
     let transport = ScriptedTransport()

@@ -107,7 +107,8 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
   /// Bringing the store up to date.
   case migrate
 
-  /// Whether Talkdesk's credential is required. If not, its files are not opened either.
+  /// Whether the credentials of Talkdesk and of chat desks are opened. Talkdesk's is then required, unless
+  /// all apps of a server have chat desks.
   public var needsCredential: Bool {
     switch self {
     case .serve, .check, .token: true

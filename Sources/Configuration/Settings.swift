@@ -5,7 +5,7 @@ import Documents
 package import JOSE
 import Records
 
-/// Every setting there is. The order is that of the documents.
+/// Every setting there is. `scalars` has those with a value of their own, `structured` all others.
 package enum Settings {
   // The configuration itself.
 

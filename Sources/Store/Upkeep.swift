@@ -3,8 +3,9 @@
 package import Gate
 package import Platform
 
-/// Recovers callbacks of ended processes, refreshes the kill switch, writes every three seconds to test the
-/// store, and purges. The store's health shows its failures. With a wrong clock it neither recovers nor purges.
+/// Recovers callbacks of ended processes, refreshes the kill switch and the blocked numbers, tests the store
+/// with a write every three seconds, and purges. `StoreHealth` shows its failures. While this machine's clock
+/// is wrong, or was not compared with the store's yet, it neither recovers nor purges.
 public struct Upkeep: Sendable {
   private let store: any Store
   private let board: StopBoard
@@ -16,7 +17,7 @@ public struct Upkeep: Sendable {
   private let lapsed: @Sendable ([Stop]) -> Void
   private let unused: @Sendable (Instant) -> [String: Instant]
 
-  /// Upkeep of a store and its caches.
+  /// Creates the background work for a store and its caches.
   ///
   /// - Parameters:
   ///   - inHand: Returns the callbacks that are overdue at a time and that this process will still settle.
@@ -24,7 +25,7 @@ public struct Upkeep: Sendable {
   ///   - ended: Gets the stops that have ended.
   ///   - lapsed: Gets the stops that the store could not save and that end because the store works again.
   ///   - unused: Returns, by app id, the time since which an installation must have been used. Others are
-  ///     removed. Apps that are not listed keep all their installations.
+  ///     deleted. Apps that are not listed keep all their installations.
   package init(
     store: any Store, board: StopBoard, blocked: BlockedNumbers? = nil, clock: any TimeSource,
     inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
@@ -44,8 +45,8 @@ public struct Upkeep: Sendable {
     self.clock = clock
   }
 
-  /// Runs three loops until its task is cancelled. Stops and heartbeats are not delayed by slow work after a
-  /// busy day, because each loop runs on its own and the purge has a task of its own:
+  /// Runs three loops until its task is canceled. Each loop runs on its own, and each purge in another task,
+  /// so that slow work after a busy day does not delay stops and heartbeats:
   ///
   /// - The kill switch is refreshed every second.
   /// - The blocked numbers are refreshed every second.
@@ -85,14 +86,14 @@ public struct Upkeep: Sendable {
   private var now: Instant { Instant(clock.unixTime) }
 
   private func refresh() async {
-    // If this fails, the board keeps its old stops.
+    // If this fails, the board's stops stay as they are.
     do throws(StoreError) {
       try await board.refresh(isStoreBack: { store.health.failure == nil }, onEnd: ended, onLapse: lapsed)
     } catch {}
   }
 
   private func tidy(turn: Int) async {
-    // If this fails, the next second tries again. The ping below is a heartbeat, too.
+    // If this fails, it is tried again after a second. The ping below is a heartbeat, too.
     if store.health.isClockRight {
       do throws(StoreError) {
         let now = now
@@ -105,7 +106,7 @@ public struct Upkeep: Sendable {
   }
 
   private func purge() async {
-    // With a wrong clock, a purge would delete rows that are still valid. The next minute tries again.
+    // With a wrong clock, a purge would delete rows that are still valid. The next purge is a minute later.
     guard store.health.isClockRight else { return }
     do throws(StoreError) { try await store.purge(at: now) } catch {}
     do throws(StoreError) { try await store.purgeInstallations(at: now, unusedSince: unused(now)) } catch {}

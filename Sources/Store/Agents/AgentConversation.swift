@@ -1,13 +1,14 @@
-// The conversation in which an AI agent requests a callback.
+// The conversation in which an AI agent requests a callback, which tells repeated requests from new ones.
 
 import Gate
 
-/// The conversation of an AI agent's request. It decides when another request with the same key is a repetition.
+/// The conversation of an AI agent's request. Requests in one conversation for the same number and time have
+/// the same key.
 ///
-/// Every retry with a client's `Idempotency-Key` gets the first response. An agent's key expires earlier: after a time, or as soon as
-/// it is certain that the callback will not ring.
+/// Every retry with a client's `Idempotency-Key` gets the first response. An agent's key expires earlier:
+/// after `repeats`, or as soon as it is certain that the callback will not ring.
 public struct AgentConversation: Hashable, Sendable {
-  /// A digest of caller, subject and the agent's id of the conversation.
+  /// A digest of the caller, the subject and the agent's id of the conversation.
   package let id: StoreID
   /// How long after the first callback's creation a repeated request gets that callback.
   package let repeats: Duration

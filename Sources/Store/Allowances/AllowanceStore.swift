@@ -1,12 +1,12 @@
-// The protocol for saved allowances and their updates.
+// The protocol for saved allowances: the states of rates and quotas, and their updates.
 
 public import Gate
 
-/// A store of allowances.
 public protocol AllowanceStore: Sendable {
-  /// Reads and locks the states of allowances, passes them to `body`, and saves its result, in one transaction. Updates that wait
-  /// together are committed together. This returns when every instance sees the change, and does not wait for the disk: if the
-  /// machine of the store stops, the last counts may be lost.
+  /// Reads and locks the states of allowances, passes them to `body`, and saves its result, in one
+  /// transaction. Updates that wait are committed together. This function returns when every instance sees
+  /// the change, and does not wait for the disk: if the machine of the store stops, the last updates may be
+  /// lost.
   ///
   /// - Parameters:
   ///   - keys: Distinct keys.
@@ -30,7 +30,6 @@ public protocol AllowanceStore: Sendable {
 public struct AllowanceUpdate<Result: Sendable>: Sendable {
   /// The change of each state, in the keys' order; empty if nothing changes.
   public var writes: [AllowanceWrite]
-  /// The result for the caller.
   public var result: Result
 
   public init(writes: [AllowanceWrite], result: Result) {
@@ -50,7 +49,7 @@ public enum AllowanceWrite: Hashable, Sendable {
 }
 
 extension AllowanceWrite {
-  /// The change from one state to another.
+  /// The change that replaces one state by another.
   init(replacing old: AllowanceState?, by new: AllowanceState?, of plan: AllowancePlan) {
     if old == new {
       self = .keep
@@ -63,14 +62,16 @@ extension AllowanceWrite {
 }
 
 extension [AllowanceReceipt] {
-  /// The index of the receipt for a charge; nil without one, as for an exhausted rule in audit mode.
+  /// The index of the receipt for a charge; nil if the charge has none because its rule in audit mode was
+  /// exhausted.
   @inline(__always) func place(for charges: [AllowanceCharge], _ index: Int) -> Int? {
     count == charges.count ? index : firstIndex { $0.key == charges[index].key }
   }
 }
 
 extension [AllowanceCharge] {
-  /// The changes of states for an outcome; empty unless all charges were taken.
+  /// The changes of the states, in the order of the charges, for an outcome; empty unless all charges were
+  /// taken.
   func writes(of outcome: ChargeOutcome) -> [AllowanceWrite] {
     guard case .taken(let receipts) = outcome else { return [] }
     return indices.map { index in
@@ -83,7 +84,7 @@ extension [AllowanceCharge] {
 }
 
 extension [AllowanceReceipt] {
-  /// The changes of states that give these receipts back.
+  /// The changes of the states that give these receipts back.
   func returns(to states: [AllowanceState?], at now: Instant) -> [AllowanceWrite] {
     zip(self, states).map { receipt, state in
       AllowanceWrite(replacing: state, by: receipt.givenBack(to: state, at: now), of: receipt.plan)

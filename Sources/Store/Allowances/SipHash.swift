@@ -1,4 +1,4 @@
-// SipHash with 128 bits, which hides the hashed keys from anyone without the secret key.
+// SipHash with a 128-bit result: a keyed hash, which does not reveal its input to anyone without the key.
 
 /// SipHash-2-4 (Aumasson, Bernstein, 2012) with its 128-bit result.
 struct SipHash {

@@ -1,9 +1,10 @@
-// The keyed hash that identifies an allowance or key in a store, so that no phone number is saved.
+// The 128-bit ids of rows in a store, and the keyed hash that makes many of them, so that no phone number is
+// saved.
 
 package import Gate
 import Texts
 
-/// 128 bits that identify a rule and a party, the same in every process that has the store's key.
+/// An id of 128 bits: a keyed hash (`StoreIDMaker`), the beginning of a digest, or a UUID.
 public struct StoreID: Hashable, Comparable, Sendable {
   package var high: UInt64
   package var low: UInt64
@@ -23,7 +24,7 @@ public struct StoreID: Hashable, Comparable, Sendable {
   /// The 32 lower-case hex digits, which PostgreSQL reads as a `uuid`.
   package var hex: String { String(decoding: hexDigits, as: UTF8.self) }
 
-  /// The digits of `hex` as octets.
+  /// The digits of `hex`, as octets.
   var hexDigits: [UInt8] {
     var digits: [UInt8] = []
     digits.append(upTo: 32) { output in
@@ -77,7 +78,7 @@ public struct StoreIDMaker: Sendable {
   package init(key: StoreID) { self.key = (key.low, key.high) }
 
   package func id(of allowance: AllowanceKey) -> StoreID {
-    // A length first, so that no two pairs of texts make the same bytes.
+    // The length comes first, so that no two pairs of texts make the same bytes.
     let rule = Array(allowance.rule.utf8)
     var bytes: [UInt8] = []
     for shift in stride(from: 0, to: 32, by: 8) {
@@ -88,13 +89,12 @@ public struct StoreIDMaker: Sendable {
     return id(of: bytes)
   }
 
-  /// The id of some bytes.
   package func id(of bytes: [UInt8]) -> StoreID {
     let (low, high) = SipHash.hash(bytes, key: key)
     return StoreID(high: high, low: low)
   }
 
-  /// A new key, from the system's randomness.
+  /// Makes a new key from the system's random numbers.
   package static func newKey() -> StoreID {
     var generator = SystemRandomNumberGenerator()
     return StoreID(high: generator.next(), low: generator.next())

@@ -1,17 +1,18 @@
-// The protocol for the saved ends of audit chains. They reveal an audit file whose last lines were removed.
+// The protocol for the saved ends of audit chains. They reveal if the last lines of an audit file were
+// removed.
 
 import JSON
 
-/// The end of the audit chain that one start of the server has written.
+/// The end of the audit chain that the server has written since one of its starts.
 public struct StoredAnchor: Hashable, Sendable {
-  /// The name of the start.
+  /// The name of that start of the server.
   public let boot: String
   /// The number of the chain's last anchor.
   public let sequence: Int64
-  /// The code of the last anchor's line, as Base64url.
+  /// The authentication code of the last anchor's line, as Base64url.
   public let code: String
-  /// The code of the last line that the audit file had when the chain began; empty if the file had none, nil
-  /// without a file.
+  /// The authentication code of the last line that the audit file had when the chain began; empty if the file
+  /// had no line, nil if there was no file.
   public let follows: String?
 
   public init(boot: String, sequence: Int64, code: String, follows: String? = nil) {
@@ -38,11 +39,11 @@ extension StoredAnchor: NamedValue {
   }
 }
 
-/// A store with the end of the audit chain of each start of a server.
+/// A store with the ends of the audit chains, one for each start of a server.
 public protocol AuditAnchorStore: Sendable {
-  /// The ends of all chains, by the names of the starts.
+  /// The ends of all chains, ordered by the names of the starts.
   func anchors() async throws(StoreError) -> [StoredAnchor]
 
-  /// Saves the end of a chain, in place of an earlier one.
+  /// Saves the end of a chain, and replaces the earlier end of the same chain.
   func save(_ anchor: StoredAnchor) async throws(StoreError)
 }

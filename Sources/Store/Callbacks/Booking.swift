@@ -1,4 +1,4 @@
-// A callback for a later time that a caller wants to book, and the results of booking, moving and ending it.
+// A booking of a callback for a later time, and the results of booking, moving and ending an appointment.
 
 public import Gate
 
@@ -6,9 +6,9 @@ public import Gate
 public struct Booking: Sendable {
   /// The limits of all instances together.
   public struct Limits: Hashable, Sendable {
-    /// How many appointments may begin in one slot.
+    /// The maximum number of appointments in one slot.
     public let perSlot: Int
-    /// How many appointments an owner may have for one number.
+    /// The maximum number of appointments that an owner may have for one number.
     public let perNumber: Int
 
     public init(perSlot: Int, perNumber: Int) {
@@ -19,9 +19,9 @@ public struct Booking: Sendable {
 
   /// The intent of the callback. Its `deadline` is the latest end of the appointment if nothing fails.
   public let intent: CallbackIntent
-  /// When the phone is to ring, to the second.
+  /// The booked time of the call, to the second.
   public let at: Instant
-  /// The first second of its slot, since the epoch. All appointments with the same slot share its places.
+  /// The first second of its slot, since the epoch. All appointments in a slot share the slot's places.
   public let slot: Int64
   /// Everything that the call needs, sealed with a store key and with the bytes of the id as associated data.
   /// A move keeps the old content unless it sets `replacedContent`.
@@ -32,7 +32,7 @@ public struct Booking: Sendable {
   public let limits: Limits
   /// The content that a move replaces; nil if it keeps the content.
   public var replacedContent: [UInt8]?
-  /// When the installation is asked to confirm; nil if it is not asked. A move sets it again.
+  /// When the installation is asked to confirm; nil if it is not asked. Each move sets this time again.
   public var confirmAt: Instant?
 
   public init(intent: CallbackIntent, at: Instant, slot: Int64, content: [UInt8], limits: Limits) {
@@ -46,10 +46,10 @@ public struct Booking: Sendable {
 
 /// The result of `book`.
 public enum BookingResult: Hashable, Sendable {
-  /// The record is there, `scheduled`, and durable.
+  /// The record is saved as `scheduled`, and durable.
   case booked
-  /// Not saved: the owner already has as many appointments for the number as allowed, or one for the same
-  /// time. The id is that of the first one.
+  /// Not saved: the owner already has the maximum number of appointments for the number, or one for the same
+  /// time. The id is that of the first one. If this booking was saved before, the id is its own.
   case duplicate(CallbackID)
   /// Not saved: the slot is full.
   case full
@@ -59,9 +59,9 @@ public enum BookingResult: Hashable, Sendable {
   case revoked
   /// Not saved: the key was used for something else.
   case mismatch
-  /// Not saved: the first request with this key has been answered.
+  /// Not saved: the first request with this key has a record, which answers retries (`KeyStanding.replay`).
   case replay(StoredCallback)
-  /// Not saved: an allowance is exhausted (`RecordCharges.refusal`). Everything else would allow the booking.
+  /// Not saved: an allowance is exhausted (`RecordCharges.refusal`). There is no other obstacle.
   case exhausted
   /// Not saved: the content could not be sealed.
   case unsealed
@@ -77,7 +77,7 @@ public enum MoveResult: Hashable, Sendable {
   case full
   /// Nothing was changed: the appointment is no longer `scheduled`.
   case tooLate(StoredCallback)
-  /// Nothing was changed: another change has replaced the content since it was read.
+  /// Nothing was changed: the appointment's content was replaced after the caller had read it.
   case rewritten
   /// There is no such appointment.
   case missing
@@ -85,17 +85,17 @@ public enum MoveResult: Hashable, Sendable {
 
 /// How an appointment ends without a call.
 public enum AppointmentEnding: Hashable, Sendable {
-  /// The owner cancelled the appointment.
+  /// The owner canceled the appointment.
   case cancelled
-  /// The owner cancelled it in answer to the notice with this serial number. Another answer may have been
-  /// faster.
+  /// The owner canceled the appointment in answer to the notification with this serial number. This has no
+  /// effect if another answer was faster.
   case declined(serial: Int)
-  /// The owner did not answer the question in the notice with this serial number. The appointment ends as
-  /// `cancelled`.
+  /// The owner did not answer the question in the notification with this serial number. The appointment ends
+  /// as `cancelled`.
   case unanswered(serial: Int)
   /// The installation was revoked, or replaced by another owner's. The appointment ends as `cancelled`.
   case revoked
-  /// The time passed before the call could be tried.
+  /// The appointment's time passed before the call could be tried.
   /// - due: The due time when the appointment was read. If it has another due time by now, it was moved, or
   ///   another instance tried it.
   case expired(due: Instant)
@@ -103,7 +103,8 @@ public enum AppointmentEnding: Hashable, Sendable {
   /// - due: As for `expired`.
   case failed(String, due: Instant)
 
-  /// Whether this may end an appointment at any time, even before its own. Other endings depend on a clock.
+  /// Whether the owner or a revocation ends the appointment, so that no clock matters. For the other endings,
+  /// this machine's clock must be right.
   package var isOwners: Bool {
     switch self {
     case .cancelled, .declined, .revoked: true
@@ -111,7 +112,7 @@ public enum AppointmentEnding: Hashable, Sendable {
     }
   }
 
-  /// The due time on which the decision to end was based, if there was one.
+  /// The due time on which the decision to end was based; nil for other endings.
   var due: Instant? {
     switch self {
     case .expired(let due), .failed(_, let due): due
@@ -119,7 +120,7 @@ public enum AppointmentEnding: Hashable, Sendable {
     }
   }
 
-  /// The serial number of the notice that was declined or not answered; nil for other endings.
+  /// The serial number of the notification that was declined or not answered; nil for other endings.
   var serial: Int? {
     switch self {
     case .declined(let serial), .unanswered(let serial): serial
@@ -130,9 +131,9 @@ public enum AppointmentEnding: Hashable, Sendable {
 
 /// The result of `end`.
 public enum EndResult: Hashable, Sendable {
-  /// The appointment has ended now. `content` was its sealed content, which the store has wiped.
+  /// The appointment has ended now. `content` is the sealed content that it had, which the store has wiped.
   case ended(StoredCallback, content: [UInt8])
-  /// Nothing was changed: the appointment was not `scheduled`, or has changed since the end was decided.
+  /// Nothing was changed: the appointment was not `scheduled`, or has another due time or serial number.
   case unchanged(StoredCallback)
   /// There is no such appointment.
   case missing
@@ -140,17 +141,16 @@ public enum EndResult: Hashable, Sendable {
 
 /// A `scheduled` appointment with everything that a process needs to make its call.
 public struct DueAppointment: Hashable, Sendable {
-  /// Its record, which is `scheduled`.
   public let record: StoredCallback
-  /// When the phone is to ring.
+  /// The booked time of the call.
   public let at: Instant
   /// The time of the next try: `at`, or later after a failed try.
   public let due: Instant
   /// The number of failed tries.
   public let tries: Int
-  /// Why the last try failed: a problem's code.
+  /// Why the last try failed: a problem's code; nil if no try has failed.
   public let lastCode: String?
-  /// The sealed content of the call; empty if its store key is gone.
+  /// The sealed content of the call; empty if it was removed because no store key could open it.
   public let content: [UInt8]
 
   package init(
@@ -165,13 +165,13 @@ public struct DueAppointment: Hashable, Sendable {
   }
 }
 
-/// How many appointments there are, for a gauge.
+/// The number of appointments in each state, for a gauge.
 public struct AppointmentCounts: Hashable, Sendable {
   /// Appointments that wait for their time.
   public var scheduled: Int
   /// Appointments whose call is being made.
   public var pending: Int
-  /// Scheduled appointments that no instance has taken although they were due.
+  /// Scheduled appointments whose due time has passed. They are counted in `scheduled`, too.
   public var overdue: Int
 
   public init(scheduled: Int = 0, pending: Int = 0, overdue: Int = 0) {

@@ -1,23 +1,24 @@
-// The outcome of a callback's call, as its record has it.
+// The outcome of a callback's call, as saved in the callback's record.
 
 public import Gate
 import JSON
 
 /// The outcome of a callback's call, as Talkdesk reports it.
 public struct CallOutcome: Hashable, Sendable {
-  /// Whether people spoke with each other.
+  /// The result of the call. It is `reached` if the customer and an agent talked for longer than
+  /// `OutcomeSettings.reachedOver`.
   public enum State: String, CaseIterable, Sendable {
     case reached
     case notReached = "not_reached"
-    /// The called person ended the call before an agent spoke.
+    /// The customer ended the call before an agent spoke.
     case cancelled
   }
 
   /// How the server learned the outcome.
   public enum Source: String, CaseIterable, Sendable {
-    /// An event that a trigger in Talkdesk sent.
+    /// An event that Talkdesk sent because of a trigger.
     case trigger
-    /// The report of calls.
+    /// The report of calls, which the server requests.
     case report
   }
 
@@ -25,9 +26,9 @@ public struct CallOutcome: Hashable, Sendable {
   public let source: Source
   /// The end of the call by Talkdesk's clock.
   public let at: Instant
-  /// How long they spoke, in seconds; nil if Talkdesk does not report it.
+  /// The talk time in seconds, including time on hold; nil if Talkdesk does not report it.
   public let talkSeconds: Int?
-  /// How long the person waited, in seconds; nil if Talkdesk does not report it.
+  /// The customer's waiting time in seconds; nil if Talkdesk does not report it.
   public let waitedSeconds: Int?
   /// The keyed hash of Talkdesk's id for the call. A store sets it.
   package internal(set) var call: StoreID?
@@ -42,7 +43,7 @@ public struct CallOutcome: Hashable, Sendable {
     self.waitedSeconds = waitedSeconds
   }
 
-  /// More seconds than any call has.
+  /// The maximum of a time in seconds, more than any call takes. A greater saved value is ignored.
   private static let longest = Int64(Int32.max)
 
   /// Reads the column `outcome`; nil for a text that no release wrote.

@@ -1,12 +1,12 @@
-// The name of a callback in another API (GMS), and queries for callbacks by it.
+// The hashes by which another API (GMS) finds a callback, and the queries that use them.
 
 public import JOSE
 public import Texts
 
-/// The data of a callback for another API that has its own names for callbacks. It reveals neither the name
-/// nor the number.
+/// The data by which another API, with its own names for callbacks, finds a callback. They reveal neither the
+/// name nor the phone number.
 public struct CallbackAlias: Hashable, Sendable {
-  /// SHA-256 of the name, which is unguessable.
+  /// SHA-256 of the callback's name in that API, which cannot be guessed.
   public let name: SHA256Digest
   /// A keyed hash of owner and number. The store never sees the key.
   public let number: SHA256Digest
@@ -26,7 +26,7 @@ public struct CallbackAlias: Hashable, Sendable {
   }
 }
 
-/// A new hash of the number for an appointment, and its new content.
+/// A new hash of owner and number for an appointment, with the appointment's new sealed content.
 public struct AliasRenewal: Hashable, Sendable {
   /// The hash of owner and number.
   public let number: SHA256Digest
@@ -40,11 +40,11 @@ public struct AliasRenewal: Hashable, Sendable {
 
 /// Selects records by their alias.
 public enum AliasQuery: Hashable, Sendable {
-  /// The record with a name.
+  /// The record with this name's digest.
   case name(SHA256Digest)
-  /// The records of an owner and number, by the hashes of both with each key in use.
+  /// The records of an owner and number: the hash of both under each store key in use.
   case numbers([SHA256Digest])
 
-  /// The most records that are read.
+  /// The maximum number of records that a query reads.
   package static let most = 1000
 }

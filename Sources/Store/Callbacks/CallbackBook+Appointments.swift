@@ -10,17 +10,17 @@ extension CallbackBook {
     package var slot: Int64?
     /// The hash of owner and number.
     package let number: StoreID
-    /// The time of its next try; nil unless it is `scheduled`.
+    /// The time of the next try; nil unless the appointment is `scheduled`.
     package var due: Int64?
     /// The number of failed tries.
     package var tries: Int
-    /// Why the last try failed.
+    /// Why the last try failed: a problem's code.
     package var lastCode: String?
-    /// The sealed content of the call; nil after its end.
+    /// The sealed content of the call; nil after the appointment has ended.
     package var content: SealedCode?
-    /// How long its key, and its verification code, are kept after its end.
+    /// How long the key and the verification code are kept after the appointment has ended.
     package let keyRetention: Duration
-    /// How long its record is kept after its end.
+    /// How long the record is kept after the appointment has ended.
     package let retention: Duration
 
     package init(
@@ -37,14 +37,14 @@ extension CallbackBook {
       self.retention = retention
     }
 
-    /// When the record expires if the appointment ends at a time. It lasts at least as long as its key, which
-    /// points to it.
+    /// When the record expires if the appointment ends at a time. The record stays at least as long as its
+    /// key, which points to it.
     func expires(after end: Int64) -> Int64 { end.adding(max(retention, keyRetention)) }
   }
 
   // MARK: Booking
 
-  /// Why something cannot be booked, allowances aside; nil if it can.
+  /// The reason to refuse a booking, except for exhausted allowances; nil if there is none.
   func obstacle(to booking: Booking, _ names: BookingNames, at now: Instant) -> BookingResult? {
     let intent = booking.intent
     let time = now.nanosecondsSinceEpoch
@@ -102,7 +102,7 @@ extension CallbackBook {
   /// The owner's first appointment for the number, if the owner may have no more of them.
   private func objection(to booking: Booking, _ names: BookingNames) -> CallbackID? {
     let others = numbers[names.number, default: []].subtracting([booking.intent.id])
-    // Ids begin with their time: the smallest is the first that was booked.
+    // Ids begin with their time, so the smallest one is that of the first booking.
     return others.count >= booking.limits.perNumber ? others.min() : nil
   }
 
@@ -132,7 +132,7 @@ extension CallbackBook {
     takePlace(names.callback.place, booking.intent, at: time)
     release(appointment.slot)
     slots[booking.slot, default: 0] += 1
-    // The appointment may have been booked before there were notices.
+    // An appointment that was booked while the server sent no notifications gets notifications now.
     var notices =
       row.record.notices
       ?? booking.intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) }
@@ -200,7 +200,7 @@ extension CallbackBook {
     if numbers[number]?.isEmpty == true { numbers[number] = nil }
   }
 
-  // MARK: Carrying out
+  // MARK: Making the call
 
   mutating func mark(
     _ id: CallbackID, for due: Instant, deadline: Instant, _ handover: Handover?, instance: Int64
@@ -246,7 +246,7 @@ extension CallbackBook {
     guard row.record.status == .scheduled else { return .unchanged(row.record) }
     // The appointment was moved, or another instance tried it.
     if let due = ending.due, appointment.due != due.nanosecondsSinceEpoch { return .unchanged(row.record) }
-    // An answer or a move has meanwhile raised the serial number.
+    // The serial number is greater if a notification was answered or the appointment was moved meanwhile.
     if let serial = ending.serial, row.record.notices?.serial != serial { return .unchanged(row.record) }
     var kept = appointment
     if ending.isOwners {
@@ -274,12 +274,13 @@ extension CallbackBook {
     return .ended(ended.record, content: appointment.content?.sealed ?? [])
   }
 
-  /// The code of an appointment that has ended with its installation.
+  /// The code of an appointment that ended because its installation was revoked or replaced.
   private static let revoked = "revoked"
 
-  /// Ends the `scheduled` ones among some appointments of a revoked or replaced installation, or moves them
-  /// to another installation.
+  /// Handles the `scheduled` appointments of an owner whose installation was revoked or replaced: ends those
+  /// that the installation made, or moves them, and the notifications that it gets, to the new installation.
   ///
+  /// - Parameter ids: The appointments that the installation made or gets notifications of.
   /// - Returns: The appointments that ended.
   package mutating func succeed(
     _ succession: Succession, _ ids: some Sequence<CallbackID>, at now: Instant
@@ -303,7 +304,7 @@ extension CallbackBook {
     return all
   }
 
-  /// Saves the origin of an appointment, which a release without this column saved only in the sealed
+  /// Saves the origin of an appointment. A release without this column saved the origin only in the sealed
   /// content.
   mutating func note(_ origin: CallbackOrigin, of id: CallbackID) -> Bool {
     guard let record = rows[id]?.record, record.origin == .unsaved else { return false }
@@ -317,7 +318,7 @@ extension CallbackBook {
     return true
   }
 
-  /// Keeps the key of an appointment that has ended for as long as its terms say.
+  /// Keeps the key of an appointment that has ended for the appointment's `keyRetention`.
   mutating func keepKey(of row: Row, after end: Instant) {
     guard let appointment = row.appointment, let name = row.key, keys[name]?.callback == row.record.id else {
       return
@@ -328,8 +329,8 @@ extension CallbackBook {
 }
 
 extension CallbackBook.Row {
-  /// The same row after the appointment has ended at a time. Its content is wiped, and the retention of the
-  /// rest begins, as long as its terms say.
+  /// The same row after the appointment has ended at a time. Its content is wiped. The record, the key and
+  /// the verification code are kept for the times in the appointment's terms.
   func ended(
     _ appointment: CallbackBook.Appointment, at time: Instant, _ change: (inout StoredCallback) -> Void
   ) -> CallbackBook.Row {
@@ -348,7 +349,7 @@ extension CallbackBook.Row {
       expires: kept.expires(after: end), appointment: kept, handover: handover)
   }
 
-  /// The appointment as the keeper gets it, if it is `scheduled`.
+  /// The appointment with the data for its call; nil if it is not `scheduled`.
   package var dueAppointment: DueAppointment? {
     guard record.status == .scheduled, let appointment, let at = record.at, let due = appointment.due else {
       return nil

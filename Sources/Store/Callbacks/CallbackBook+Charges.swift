@@ -3,7 +3,7 @@
 import Gate
 
 extension CallbackIntent {
-  /// The allowances that its record takes from.
+  /// The keys of the allowances that the record takes.
   var chargedKeys: [AllowanceKey] { charges?.charges.map(\.key) ?? [] }
 }
 
@@ -12,7 +12,7 @@ extension CallbackBook {
   ///
   /// - Parameters:
   ///   - states: The states of the intent's allowances, in the order of `CallbackIntent.chargedKeys`.
-  ///   - now: The time of the request, which its record has and its response shows.
+  ///   - now: The time of the request, which is saved in the record and shown in the response.
   ///   - turn: The time of the transaction, at which allowances are evaluated.
   /// - Returns: The result, and the changes of the allowances.
   mutating func begin(
@@ -55,7 +55,8 @@ extension CallbackBook {
     )
   }
 
-  /// The changes of allowances that a settlement gives back, if it changes its record now.
+  /// The changes that give a record's allowances back with a settlement; empty if the settlement does not
+  /// change the record.
   func returns(
     of id: CallbackID, _ settlement: CallbackSettlement, to states: [AllowanceState?]
   ) -> [AllowanceWrite] {

@@ -1,4 +1,4 @@
-// The rules for notices of callbacks, without I/O and the same for every store.
+// The rules for push notifications about callbacks, without I/O and the same for every store.
 
 import Gate
 import JOSE
@@ -39,8 +39,8 @@ extension CallbackBook {
     return true
   }
 
-  /// The notices of a record, if it still waits for this notice. A question may be settled while the call is
-  /// being made.
+  /// The notifications of a record, if the record still waits for this notification. A question may also be
+  /// settled while the call is being made.
   private func standing(of notice: DueNotice) -> CallbackNotices? {
     guard let record = rows[notice.record.id]?.record, let notices = record.notices,
       notices.state == .waiting, notices.serial == notice.serial,
@@ -58,7 +58,8 @@ extension CallbackBook {
   mutating func reschedule(_ change: Rescheduling, at now: Instant) -> ReschedulingResult {
     guard let row = rows[change.id], let appointment = row.appointment else { return .missing }
     var notices = row.record.notices
-    // The serial number shows whether the time has changed, but only an appointment with notices has one.
+    // The serial number shows whether the time has changed, but only an appointment with notifications has
+    // one.
     guard row.record.status == .scheduled, notices?.serial ?? 0 == change.serial,
       row.record.at == change.from, change.mostSnoozes.map({ row.record.snoozes < $0 }) ?? true
     else { return .tooLate(row.record) }

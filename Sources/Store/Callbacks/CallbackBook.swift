@@ -13,7 +13,7 @@ package struct CallbackBook: Sendable {
     package let fingerprint: StoreID
     /// The fields of the callback that Talkdesk refused.
     package var refusedFields: [String] = []
-    /// When the key expires, in nanoseconds since the epoch, as all times in a book.
+    /// When the key expires, in nanoseconds since the epoch.
     package var expires: Int64
 
     package init(
@@ -37,19 +37,21 @@ package struct CallbackBook: Sendable {
     }
   }
 
-  /// A record with its key and dedupe entry. A class, so that the unused slots of a table stay small.
+  /// A record with the names of its key and dedupe entry. A class, so that the unused slots of a hash table
+  /// stay small.
   package final class Row: Sendable {
     package let record: StoredCallback
     package let key: StoreID?
     package let place: StoreID?
-    /// The process that settles it.
+    /// The number of the process that settles the record.
     package let instance: Int64
-    /// When it counts as abandoned: its deadline and the grace.
+    /// When the record counts as abandoned: `CallbackRecovery.grace` after its deadline.
     package let abandoned: Int64
     package let expires: Int64
     /// The additional columns of an appointment.
     package let appointment: Appointment?
-    /// When it was handed over to Talkdesk, and for which numbers; nil for tickets, and for appointments before their call.
+    /// The hand-over to Talkdesk; nil for a ticket, for an appointment before its call, and if an earlier
+    /// release did not save the numbers.
     package let handover: Handover?
 
     package init(
@@ -66,8 +68,8 @@ package struct CallbackBook: Sendable {
       self.handover = handover
     }
 
-    /// The same row after the callback has ended at a time. The retention of its code begins at that time,
-    /// and is as long as before.
+    /// The same row after the callback has ended at a time. The retention of its verification code starts
+    /// again at that time, with the same length.
     func ended(at time: Instant, _ change: (inout StoredCallback) -> Void) -> Row {
       if let appointment { return ended(appointment, at: time, change) }
       return changed { record in
@@ -110,7 +112,8 @@ package struct CallbackBook: Sendable {
     package var keys: Set<StoreID> = []
     package var places: Set<StoreID> = []
     package var rows: Set<CallbackID> = []
-    /// Notices that were taken for sending. None of them is saved twice. Each has its record among `rows`.
+    /// Notifications that an instance has begun to send. Each is saved only once, and its record is among
+    /// `rows`.
     package var notices: [StoredNotice] = []
 
     package var isEmpty: Bool { keys.isEmpty && places.isEmpty && rows.isEmpty }
@@ -119,20 +122,20 @@ package struct CallbackBook: Sendable {
   package internal(set) var keys: [StoreID: Key] = [:]
   package internal(set) var places: [StoreID: Place] = [:]
   package internal(set) var rows: [CallbackID: Row] = [:]
-  /// How many appointments have a place in a slot, by its first second. Only the slots of bookings are read.
+  /// The number of taken places in each slot, by the slot's first second. Only the slots of bookings are
+  /// read.
   package internal(set) var slots: [Int64: Int] = [:]
   /// The appointments for each number that have not ended. Only the numbers of bookings are read.
   package internal(set) var numbers: [StoreID: Set<CallbackID>] = [:]
-  /// The installations that book and that are still active.
+  /// Those of the booking installations that are still active.
   package var living: Set<InstallationIdentity> = []
-  /// The rows to write, and those to remove.
+  /// The names of the rows to write or remove.
   package internal(set) var changes = Changes()
 
   package init() {}
 
   // MARK: Reading
 
-  /// Adds a row that was read.
   package mutating func add(_ row: Row) { rows[row.record.id] = row }
 
   /// Adds a dedupe entry of an older release and the record that it names, unless the transaction has already
@@ -178,7 +181,7 @@ package struct CallbackBook: Sendable {
 
   // MARK: Work
 
-  /// Why a callback cannot begin, allowances aside; nil if it can.
+  /// The reason why a callback cannot begin, except for exhausted allowances; nil if there is none.
   func obstacle(to intent: CallbackIntent, _ names: CallbackNames, at now: Instant) -> CallbackBeginning? {
     let time = now.nanosecondsSinceEpoch
     switch keyStanding(of: names, at: time) {
@@ -188,7 +191,7 @@ package struct CallbackBook: Sendable {
     case .replay(let record): return .replay(record)
     }
     if let first = duplicate(of: names, at: time) { return .duplicate(first) }
-    // Ids are unique, so a known id can only be that of the same callback.
+    // Ids are unique, so a record with this id is the same callback's.
     return rows[intent.id] == nil ? nil : .duplicate(intent.id)
   }
 
@@ -222,7 +225,7 @@ package struct CallbackBook: Sendable {
         alias: intent.alias, outcome: nil, consent: intent.consent,
         conversation: intent.conversation?.id),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,
-      // Keys and dedupe entries point to their record, and codes are kept in it.
+      // The record stays as long as its key and its dedupe entry, which point to it, and as its code.
       expires: max(
         time.adding(intent.terms.retention), abandoned, names.key == nil ? .min : keyExpires, placeExpires,
         code?.until.nanosecondsSinceEpoch ?? .min),
@@ -231,14 +234,14 @@ package struct CallbackBook: Sendable {
     return .begun
   }
 
-  /// Whether a settlement changes its record. It does so only once.
+  /// Whether a settlement changes its record. The same settlement never changes it twice.
   func settles(_ id: CallbackID, _ settlement: CallbackSettlement) -> Bool {
     guard let record = rows[id]?.record else { return false }
     return record.status == .pending || isRecovered(record, before: settlement)
   }
 
-  /// Whether recovery has ended the record before this settlement. If the times agree, the settlement was
-  /// tried again and finds its own first commit instead.
+  /// Whether recovery has ended the record before this settlement. If the times are equal, it was not
+  /// recovery: the settlement is a retry and finds the commit of its first try.
   private func isRecovered(_ record: StoredCallback, before settlement: CallbackSettlement) -> Bool {
     record.isRecovered && record.settledAt != settlement.time
   }
@@ -257,9 +260,9 @@ package struct CallbackBook: Sendable {
       record.upstreamStatus = settlement.upstreamStatus
       record.platformTID = settlement.platformTID
       record.ticket = settlement.ticket ?? record.ticket
-      // An event that came while the record was `unknown` after a recovery belonged to another call.
+      // An outcome that was set while the record was `unknown` after a recovery belongs to another call.
       if settlement.outcome == .failed { record.outcome = nil }
-      // The app may have read what recovery wrote, so it gets a notice of the correction.
+      // The app may have read the status that recovery wrote, so it gets a notification of the correction.
       if wasRecovered { record.notices?.correct() } else if settlement.isTold { record.notices?.tell() }
     }
     rows[id] = settled
@@ -307,7 +310,7 @@ package struct CallbackBook: Sendable {
     changes.places.insert(name)
   }
 
-  /// Makes a pending record `unknown`, and counts it.
+  /// Makes a pending record `unknown`, and counts it in `recovered`.
   /// - Returns: Whether the record was pending.
   @discardableResult
   package mutating func abandon(

@@ -4,8 +4,8 @@ import Gate
 import JOSE
 import Platform
 
-/// The columns of a callback record. Those of appointments, notices, tickets and other APIs are NULL in a
-/// record without these.
+/// The columns of a callback record. In a record without an appointment, notifications, a ticket or another
+/// API's names, the columns for these are NULL.
 package enum CallbackColumn: Int, TableColumn {
   case id, caller, subject, app, contact, created, settled, status, code, upstreamStatus, platformTid
   case key, place, instance, abandoned, expires
@@ -152,9 +152,10 @@ extension CallbackBook.Appointment {
 }
 
 extension CallbackNotices {
-  /// Nil for a callback without notices.
+  /// Nil for a callback without notifications.
   fileprivate init?(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
-    // Read both in any case, so that an unreadable value is not written back as absent.
+    // Read the state even without an installation: an unreadable state must be an error, because a later
+    // write would otherwise replace it with NULL.
     let state: State? = try row.optionalWord(.noticeState)
     guard let installation = try row.optionalID(.notifies), let state else { return nil }
     self.init(
@@ -167,7 +168,7 @@ extension CallbackNotices {
 }
 
 extension GivenDevice {
-  /// Nil for a callback whose request has named no device.
+  /// Nil if the callback's request named no device, or if the device was deleted after the last notification.
   fileprivate init?(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
     let platform = try row.optionalText(.devicePlatform)
     guard let token = try row.sealed(.device, until: .deviceUntil), let platform else { return nil }

@@ -1,19 +1,19 @@
-// The ID of a callback, with which its caller looks up the outcome.
+// The id of a callback, with which its caller looks up the outcome.
 
 public import Gate
 import Platform
 
-/// A UUID of version 7 (RFC 9562 §5.7): the time in milliseconds, then 74 random bits from the system. It
-/// cannot be guessed, and ids of one time are neighbors in a store.
+/// A UUID of version 7 (RFC 9562 §5.7): the time in milliseconds, then 74 random bits from the system. The id
+/// cannot be guessed, and ids of about the same time are neighbors in a store.
 public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConvertible {
   package let id: StoreID
 
   package init(_ id: StoreID) { self.id = id }
 
-  /// Its 16 bytes, which tie a sealed value to its callback.
+  /// The 16 bytes. As associated data, they tie a sealed value to its callback.
   package var bytes: [UInt8] { id.bytes }
 
-  /// The time with which it begins, to the millisecond.
+  /// The time in the id, to the millisecond.
   package var time: Instant {
     Instant(nanosecondsSinceEpoch: Int64(id.high >> 16).multipliedClamped(by: 1_000_000))
   }

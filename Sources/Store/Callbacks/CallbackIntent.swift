@@ -1,18 +1,21 @@
-// A callback that a caller wants to make, before the store has a record of it.
+// The data of a callback that a caller requests, before the store has a record of it.
 
 public import Gate
 public import Texts
 
-/// A callback that a caller requests: the start of its record, and the data that identify a repetition.
+/// A callback that a caller requests: the content of its first record, and the data by which a repeated
+/// request is recognized.
 ///
 /// A store saves keyed hashes of number, key and fingerprint, and the masked number. It never saves the
 /// values themselves.
 public struct CallbackIntent: Sendable {
-  /// An `Idempotency-Key` and the request that it stands for.
+  /// An `Idempotency-Key`, or the key of an AI agent's request, and the request that it was used for.
   public struct Key: Hashable, Sendable {
-    /// The client's text, without quotation marks.
+    /// The client's text, without quotation marks. For an agent, a text made from conversation, number and
+    /// time.
     public let text: String
-    /// The SHA-256 of the request, which distinguishes it from another request with the same key.
+    /// The SHA-256 of the request, which distinguishes it from another request with the same key; empty for
+    /// an agent.
     public let fingerprint: [UInt8]
 
     public init(text: String, fingerprint: [UInt8]) {
@@ -21,7 +24,7 @@ public struct CallbackIntent: Sendable {
     }
   }
 
-  /// What a callback record is about.
+  /// The thing that is requested: a call or a ticket.
   public enum Matter: Hashable, Sendable {
     /// A call to a number.
     case call(E164)
@@ -29,11 +32,12 @@ public struct CallbackIntent: Sendable {
     case ticket([UInt8])
   }
 
-  /// The retention times of a callback's rows, from its creation on.
+  /// How long the rows of a callback are kept. The dedupe window begins with the request. The other times
+  /// begin with the creation of an immediate callback, or with the end of an appointment.
   public struct Terms: Hashable, Sendable {
-    /// How long another callback of the same owner to the same number is a duplicate; zero for never.
+    /// How long another callback of the same owner to the same number is a duplicate; zero if none is.
     public let dedupeWindow: Duration
-    /// How long a key is known. It is known for longer while its callback may still be pending.
+    /// How long the store remembers the key. It does so for longer while the callback may still be pending.
     public let keyRetention: Duration
     /// How long the record can be read. It lasts longer if its key or its dedupe entry does.
     public let retention: Duration
@@ -46,7 +50,6 @@ public struct CallbackIntent: Sendable {
     }
   }
 
-  /// The id of the record.
   public let id: CallbackID
   /// The caller that makes the request.
   @Exact public private(set) var callerID: String
@@ -55,37 +58,40 @@ public struct CallbackIntent: Sendable {
   /// The app, if there is one.
   @Exact public private(set) var appID: String?
   public let matter: Matter
-  /// The key the client gave, if any.
+  /// The key that the client gave or that was made for an agent's request; nil without one.
   public let key: Key?
   public let terms: Terms
   /// The latest time of its settlement if nothing fails. A record that is still pending
   /// `CallbackRecovery.grace` after this becomes `unknown`.
   public var deadline: Instant
-  /// Its verification code, sealed with a store key and with the bytes of `id` as associated data; nil
+  /// The verification code, sealed with a store key and with the bytes of `id` as associated data; nil
   /// without a code.
   public var sealedCode: [UInt8]?
   /// The allowances that the record takes in the transaction that saves it; nil for none.
   public var charges: RecordCharges?
   /// The installation that makes the callback; nil if the caller is not an installation.
   public var installation: InstallationIdentity?
-  /// The installation that gets notices of the callback; nil if the caller is not an installation, or the
-  /// server sends no notices.
+  /// The installation that gets notifications of the callback, or the stand-in for `device`. Nil if the
+  /// server sends no notifications, or if the request named no device and the caller is not an installation.
   public var notifies: InstallationIdentity?
-  /// The device that gets notices of it in place of an installation's.
+  /// The device that the request named, which gets the notifications in place of an installation's device;
+  /// nil without one.
   public private(set) var device: GivenDevice?
-  /// Its name in another API; nil if it is made with this server's own API.
+  /// The callback's name in another API; nil if it is requested with this server's own API.
   public var alias: CallbackAlias?
   /// The customer's consent; nil without one.
   public var consent: StoredConsent?
-  /// The subject and the number. Nil if no rule `own_number` applies, or if the caller has no subject.
+  /// The subject and the number. Nil if no rule `own_number` applies, if the caller has no subject, or if the
+  /// server does not remember proven numbers.
   public var ownership: ProvenNumber?
-  /// How long to remember that number after saving the record, which uses its proof. Nil without a proof.
+  /// How long to remember that number once the record that used its proof is saved. Nil without a proof, or
+  /// if the server does not remember proven numbers.
   public var remembersFor: Duration?
-  /// The account's number that calls; nil for a ticket.
+  /// The account's number from which Talkdesk calls; nil for a ticket.
   public var talkdeskNumber: E164?
-  /// The id of the saved verdict on the number. Nil if no rule needs it.
+  /// The id under which a verdict on the number would be saved. Nil if no rule needs it.
   package var screening: StoreID?
-  /// The conversation of an AI agent that requests it; nil for all other clients.
+  /// The AI agent's conversation in which the callback is requested; nil for all other clients.
   public var conversation: AgentConversation?
 
   /// An intent of a call.
@@ -115,13 +121,13 @@ public struct CallbackIntent: Sendable {
 }
 
 extension CallbackIntent {
-  /// Sends the notices to a device, in place of an installation's device.
+  /// Sends the notifications to a device, in place of an installation's device.
   package mutating func notify(_ device: GivenDevice) {
     self.device = device
     notifies = .device(of: id)
   }
 
-  /// The number to be called. Not for tickets.
+  /// The number to be called. A ticket has none.
   public var contact: E164 {
     guard case .call(let number) = matter else { preconditionFailure("the number of a ticket") }
     return number
@@ -129,7 +135,7 @@ extension CallbackIntent {
 
   var isTicket: Bool { if case .ticket = matter { true } else { false } }
 
-  /// The masked number, as the record has it; empty for a ticket.
+  /// The masked number, as saved in the record; empty for a ticket.
   package var maskedContact: String { if case .call(let number) = matter { number.masked } else { "" } }
 
   /// The owner as one text: the caller, and its user if it has one. So a number that one user has requested

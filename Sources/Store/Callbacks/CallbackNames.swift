@@ -1,4 +1,4 @@
-// The keyed hashes of a callback's key and phone number in a store.
+// The keyed hashes that a store saves in place of a callback's keys and phone numbers.
 
 package import Gate
 
@@ -8,14 +8,14 @@ package struct CallbackNames: Hashable, Sendable {
   package let key: StoreID?
   /// The hash of caller, `Idempotency-Key` and request.
   package let fingerprint: StoreID?
-  /// The hash that finds the dedupe entry; nil if repetitions are not duplicates. It covers owner and number,
-  /// for an appointment also the time, and for a ticket owner and content.
+  /// The hash that finds the dedupe entry; nil if repeated requests are not duplicates. It covers owner and
+  /// number for a call, also the time for an appointment, and owner and content for a ticket.
   package let place: StoreID?
   /// The dedupe entry that the first release made for a user's call; nil if that is the same entry.
   package let former: FormerPlace?
   /// The hash of both numbers of a call; nil for a ticket, and for an appointment before its call.
   package let numbers: StoreID?
-  /// How long the key of an AI agent gets the same callback; nil for a client's own key.
+  /// How long a repeated request of an AI agent gets the same callback; nil for a client's own key.
   package let repeats: Duration?
 
   package init(
@@ -33,8 +33,8 @@ package struct CallbackNames: Hashable, Sendable {
 }
 
 /// A dedupe entry by caller and number. The first release made one entry for all users of a caller together,
-/// so it counts only for the user of its record. This release makes such entries only for callers without
-/// users, and reads the older ones until they expire.
+/// so the entry counts only for the user in its record. This release makes such entries only for callers
+/// without users, and reads the older ones until they expire.
 package struct FormerPlace: Hashable, Sendable {
   package let name: StoreID
   package let subject: String?
@@ -72,8 +72,8 @@ extension StoreIDMaker {
     }
   }
 
-  /// The hashes of a booking. Only bookings for the same time count as duplicates. Immediate callbacks do
-  /// not.
+  /// The hashes of a booking. Only another booking for the same time is a duplicate. An immediate callback to
+  /// the same number is not.
   package func names(of booking: Booking) -> BookingNames {
     let immediate = names(of: booking.intent)
     let owner = Array(booking.intent.owner.utf8)
@@ -86,7 +86,7 @@ extension StoreIDMaker {
       number: id(of: .bookedNumber, [owner, number]))
   }
 
-  /// The id of a slot, with which a store with several writers locks the slot.
+  /// The hash of a slot. A store with several writers locks the slot by it.
   package func name(ofSlot slot: Int64) -> StoreID { id(of: .slot, [bytes(slot)]) }
 
   private func bytes(_ number: Int64) -> [UInt8] {

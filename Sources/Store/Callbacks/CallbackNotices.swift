@@ -1,41 +1,42 @@
-// The notices of a callback record: which installation gets the push notifications, and the state of the
+// The notifications of a callback record: which device gets the push notifications, and the state of the
 // current one.
 
 public import Gate
 
-/// The notices of a callback. At most one waits at a time: the question before an appointment, or the news of the end.
+/// The notifications of a callback. At most one waits at a time: the question before an appointment, or the
+/// news of an end.
 public struct CallbackNotices: Hashable, Sendable {
-  /// The state of the current notice.
+  /// The state of the current notification.
   public enum State: String, Sendable {
-    /// The notice waits for its time, or for another try.
+    /// The notification waits for its time, or for another try.
     case waiting
-    /// The provider accepted the notice.
+    /// The provider accepted the notification.
     case taken
-    /// The notice was given up: every try failed, or its time has passed.
+    /// The notification was given up: every try failed, its time has passed, or its installation was revoked.
     case dropped
-    /// The app has read the end of the callback in a response, so no notice is sent.
+    /// The app has read the end of the callback in a response, so no notification is sent.
     case told
   }
 
-  /// A notice about an ended callback is sent for up to this long.
+  /// How long after the end of a callback its notification is sent at most.
   public static let newsLife = Duration.seconds(3600)
-  /// The time between an end and its notice. Meanwhile, the app may learn of the end from the response that
-  /// is being written.
+  /// The time between an end and its notification. Meanwhile, the app may learn of the end from the response
+  /// that the server is writing.
   public static let grace = Duration.seconds(1)
 
-  /// The installation that gets the notices, or the stand-in for `device`.
+  /// The installation that gets the notifications, or the stand-in for `device`.
   public internal(set) var installation: InstallationIdentity
-  /// The device that the callback's request named; nil if an installation's device gets the notices, or if no
-  /// notice is left to send.
+  /// The device that the callback's request named; nil if an installation's device gets the notifications, or
+  /// if no notification is left to send.
   package internal(set) var device: GivenDevice?
   /// When the installation is asked to confirm the appointment; nil if it is not asked.
   public internal(set) var confirmAt: Instant?
-  /// The serial number of the current notice. Each move, snooze and immediate connection of an appointment
-  /// raises it, and so do the correction of an end and the news of a call's outcome. Each serial number has
-  /// its own `_id`.
+  /// The serial number of the current notification. Each move, snooze and immediate connection of an
+  /// appointment raises it. So do the correction of an end, the news of a call's outcome, and a question that
+  /// is repeated to a new installation. The `_id` in the push message differs for each serial number.
   public internal(set) var serial: Int
   public internal(set) var state: State
-  /// When an instance takes the current notice next; nil if there is nothing to send.
+  /// When an instance sends the current notification next; nil if there is nothing to send.
   package internal(set) var next: Instant?
   /// The number of failed tries.
   package internal(set) var tries: Int
@@ -53,7 +54,7 @@ public struct CallbackNotices: Hashable, Sendable {
     self.tries = tries
   }
 
-  /// The notices of a new record; nil if no device gets any.
+  /// The notifications of a new record; nil if no device gets any.
   ///
   /// - Parameter end: The latest end of the callback, in nanoseconds since the epoch.
   init?(_ intent: CallbackIntent, confirmAt: Instant?, end: Int64) {
@@ -63,7 +64,7 @@ public struct CallbackNotices: Hashable, Sendable {
       next: confirmAt)
   }
 
-  /// Keeps the device of the callback for a new latest end.
+  /// Extends the expiry of the device to a new latest end of the callback, in nanoseconds since the epoch.
   mutating func last(until end: Int64) { device = device?.lasting(until: end) }
 
   /// Schedules the question about a new time of the appointment, or none if `time` is nil.
@@ -73,33 +74,33 @@ public struct CallbackNotices: Hashable, Sendable {
     begin(at: time)
   }
 
-  /// Schedules the notice of the end.
+  /// Schedules the notification of an end at a time.
   mutating func end(at time: Instant) { begin(at: time.advanced(by: Self.grace)) }
 
-  /// Gives the notice of a corrected end another serial number, so that a provider's response to the first
-  /// notice does not settle it.
+  /// Gives the notification of a corrected end another serial number, so that a provider's response to the
+  /// first notification does not settle it.
   mutating func correct() { serial += 1 }
 
-  /// Schedules another notice of the end, because there is more to report.
+  /// Schedules another notification of the end, because the call's outcome is known now.
   mutating func tellAgain(at time: Instant) {
     serial += 1
     end(at: time)
   }
 
-  /// Moves the notices to another installation. A question that waits for an answer is asked again with
+  /// Moves the notifications to another installation. A question about the appointment is asked again with
   /// another serial number, because the earlier number belongs to the previous installation.
   mutating func pass(to installation: InstallationIdentity) {
     self.installation = installation
     if let confirmAt { ask(at: confirmAt) }
   }
 
-  /// Gives up the notices, so that no device gets another one.
+  /// Gives up all notifications, so that no device gets another one.
   mutating func drop() { settle(.dropped, isLast: true) }
 
   /// Records that the app has read the end.
   mutating func tell() { settle(.told, isLast: true) }
 
-  /// Settles the current notice. After the last one, the device of the callback is deleted.
+  /// Settles the current notification. If it is the last one, the callback's own device is deleted.
   mutating func settle(_ state: State, isLast: Bool) {
     self.state = state
     next = nil
@@ -113,7 +114,7 @@ public struct CallbackNotices: Hashable, Sendable {
   }
 }
 
-/// What a notice asks of the app, in the words of its protocol.
+/// The request of a notification to the app, in the words of the push protocol.
 public enum NoticeAction: String, Sendable, CaseIterable {
   /// Confirm the appointment, and expect the tones of a verification code.
   case confirmWithCode = "get-dialog-user-confirmation-provide_code-true"
@@ -121,17 +122,18 @@ public enum NoticeAction: String, Sendable, CaseIterable {
   case confirm = "get-dialog-user-confirmation-provide_code-false"
   /// The callback has ended: read its record.
   case changed
-  /// The appointment could not be made in time.
+  /// The appointment's time passed before the call could be made.
   case expired
-  /// The call comes now. This is sent at the hand-over, in addition to the current notice.
+  /// The call comes now. This notification is sent when Talkdesk gets the callback, in addition to the
+  /// current notification.
   case calling
 
-  /// Whether the notice is the question before an appointment.
+  /// Whether the notification is the question before an appointment.
   public var asks: Bool { self == .confirm || self == .confirmWithCode }
 }
 
 extension StoredCallback {
-  /// The action of the current notice; nil while the callback is being made.
+  /// The action of the current notification; nil while the callback is `pending`.
   public var noticeAction: NoticeAction? {
     switch status {
     case .scheduled: verificationCode == nil ? .confirm : .confirmWithCode
@@ -141,6 +143,6 @@ extension StoredCallback {
     }
   }
 
-  /// Whether the callback has ended and its app does not know that yet.
+  /// Whether the callback has ended and its app may not know that yet.
   public var waitsToBeTold: Bool { status.isFinal && notices?.state == .waiting }
 }

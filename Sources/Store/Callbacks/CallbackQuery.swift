@@ -1,15 +1,15 @@
-// Selects the page of callbacks that an operator wants to see.
+// A query for one page of callbacks, for operators.
 
-/// A page of callbacks. Ids begin with their time, so the order of ids is that of time.
+/// A query for a page of callbacks. Ids begin with their time, so their order is the order of time.
 public struct CallbackQuery: Hashable, Sendable {
   /// The allowed sizes of a page.
   public static let limits = 1...1000
 
   /// The status of the callbacks; nil for all.
   public var status: StoredCallback.Status?
-  /// The callback whose older ones the page lists; nil for the newest.
+  /// The last callback of the previous page: this page has older ones. Nil for the newest callbacks.
   public var after: CallbackID?
-  /// The most callbacks on the page.
+  /// The maximum number of callbacks on the page.
   public var limit: Int
 
   public init(status: StoredCallback.Status? = nil, after: CallbackID? = nil, limit: Int) {
@@ -19,11 +19,11 @@ public struct CallbackQuery: Hashable, Sendable {
     self.limit = limit
   }
 
-  /// The upper bound of the page: all its records have smaller ids.
+  /// The upper bound of the page: all its callbacks have smaller ids.
   package var bound: StoreID { after?.id ?? StoreID(high: .max, low: .max) }
 
-  /// The condition as SQL after WHERE; the caller appends `id < ` and a parameter. The word of a rare status
-  /// is a literal, so that the partial index on rare statuses applies.
+  /// The condition in SQL after WHERE. The caller appends `id < ` and a parameter. The status is a literal,
+  /// so that the database can use the partial index on rare statuses.
   package static func condition(_ status: StoredCallback.Status?) -> String {
     switch status {
     case nil: ""

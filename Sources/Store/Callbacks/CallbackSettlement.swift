@@ -2,7 +2,7 @@
 
 public import Gate
 
-/// An outcome, as the process that sent the callback saw it.
+/// The outcome of a callback, as reported by the process that sent it.
 public struct CallbackSettlement: Hashable, Sendable {
   /// The outcome of the request to Talkdesk.
   public enum Outcome: String, Sendable {
@@ -15,26 +15,26 @@ public struct CallbackSettlement: Hashable, Sendable {
   }
 
   public let outcome: Outcome
-  /// Why it is not accepted: a problem's code.
+  /// Why the callback is not accepted: a problem's code.
   public let code: String?
   /// The status of Talkdesk's reply, if one came.
   public let upstreamStatus: Int?
   /// Talkdesk's `platform-tid`, if the reply had one.
   public let platformTID: String?
-  /// The names of the fields that Talkdesk refused, for repetitions with the same key.
+  /// The names of the fields that Talkdesk refused, for retries with the same key.
   public let refusedFields: [String]
-  /// Whether retries with the same key get this outcome; otherwise the key is free.
+  /// Whether retries with the same key get this outcome. Otherwise the key is freed, except for an
+  /// appointment's key, which is always kept.
   public let keepsKey: Bool
-  /// How long the key is kept, from the creation of the callback. Nil leaves it as `begin` set it, at least
-  /// as long as the callback could be pending.
+  /// How long the key is kept, counted from the creation of the callback. Nil keeps the expiry that `begin`
+  /// set. An appointment keeps its key as long as its terms say.
   public let keyRetention: Duration?
   /// The ticket that the desk opened; nil for a callback, and if the ticket is not known.
   public let ticket: StoredTicket?
-  /// The time of the settlement.
   public let time: Instant
-  /// Whether the app has read this outcome in a response, so that no notice is sent.
+  /// Whether the app has read this outcome in a response, so that no notification is sent.
   public var isTold = false
-  /// The allowances that the record has taken and gives back with this outcome.
+  /// The allowances that the record took and that this outcome gives back.
   public var returned: [KeptReceipt] = []
 
   public init(
@@ -55,7 +55,7 @@ public struct CallbackSettlement: Hashable, Sendable {
 }
 
 extension StoredCallback.Status {
-  /// The state that an outcome leads to.
+  /// The status of a record with an outcome.
   init(_ outcome: CallbackSettlement.Outcome) {
     self =
       switch outcome {

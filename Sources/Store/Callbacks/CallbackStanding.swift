@@ -1,4 +1,4 @@
-// Whether a new callback may begin, given the records that the store already has.
+// Determines whether a new callback may begin, given the records that the store already has.
 
 public import Gate
 
@@ -10,13 +10,14 @@ public enum KeyStanding: Hashable, Sendable {
   case inProgress(CallbackID)
   /// The key was used for something else.
   case mismatch
-  /// The first request is settled: retries get the outcome of its record.
+  /// Retries get the saved record: the first request is settled, has booked an appointment, or came from an
+  /// AI agent.
   case replay(StoredCallback)
 }
 
-/// The state of an intent, read without a lock, so `begin` may find another state.
+/// The state of an intent. It is read without a lock, so `begin` may find another state.
 public struct CallbackStanding: Hashable, Sendable {
-  /// The state of its key, which is checked before the rules.
+  /// The state of the intent's key, which is checked before the rules.
   public let key: KeyStanding
   /// The earlier callback that makes the intent a duplicate, if there is one. It is checked after the rules.
   public let duplicate: CallbackID?
@@ -33,17 +34,16 @@ public struct CallbackStanding: Hashable, Sendable {
 
 /// The result of `begin`.
 public enum CallbackBeginning: Hashable, Sendable {
-  /// The record is there, `pending`, and durable: now it may be sent.
+  /// The record is saved as `pending`, and durable. Now the request may be sent.
   case begun
-  /// Not saved: an earlier callback, whose id this is, makes the new one a duplicate.
+  /// Not saved: the callback with this id makes the new one a duplicate.
   case duplicate(CallbackID)
   /// Not saved: the first request with this key is still running.
   case inProgress(CallbackID)
   /// Not saved: the key was used for something else.
   case mismatch
-  /// Not saved: the first request with this key is settled.
+  /// Not saved: the first request with this key has a record, which answers retries (`KeyStanding.replay`).
   case replay(StoredCallback)
-  /// Not saved: an allowance is exhausted (`RecordCharges.refusal`). Everything else would allow the
-  /// callback.
+  /// Not saved: an allowance is exhausted (`RecordCharges.refusal`). There is no other obstacle.
   case exhausted
 }

@@ -1,31 +1,32 @@
-// A notice of a callback that is due, and the record of a notice that was sent.
+// A push notification that is due, and the record of one that an instance has begun to send.
 
 public import Gate
 public import JOSE
 
-/// A notice that is due now or soon, and the device that gets it.
+/// A notification that is due now or soon, and the device that gets it.
 public struct DueNotice: Hashable, Sendable {
-  /// The callback as it was read.
+  /// The callback, as read with the notification.
   public let record: StoredCallback
-  /// What the notice says.
+  /// The notification's request to the app.
   public let action: NoticeAction
-  /// The serial number of the record.
+  /// The serial number of the notification (`CallbackNotices.serial`).
   public let serial: Int
-  /// When it is to be sent.
+  /// The time to send the notification.
   public let due: Instant
   /// The number of failed tries.
   public let tries: Int
   /// The device that the record's installation has registered; nil if the record's own device gets the
-  /// notice.
+  /// notification.
   public let device: StoredDevice?
-  /// The installation, or the stand-in for the record's own device.
+  /// The installation that gets the notification, or the stand-in for the record's own device.
   public let installation: InstallationIdentity
-  /// The service that carries the notice to the device.
+  /// The service that carries the notification to the device.
   public let platform: String
 
-  /// Nil if the record has no notice to send.
+  /// Nil if the record has no notification to send, or no device gets it.
   ///
-  /// - Parameter device: The device of its installation; nil for the record's own.
+  /// - Parameter device: The device that the record's installation has registered; nil for the record's own
+  ///   device.
   package init?(_ record: StoredCallback, to device: StoredDevice? = nil) {
     guard let notices = record.notices, notices.state == .waiting, let due = notices.next,
       let action = record.noticeAction
@@ -41,28 +42,29 @@ public struct DueNotice: Hashable, Sendable {
     self.device = device
   }
 
-  /// The time from which the notice is of no use.
+  /// The time from which the notification is useless: the appointment's time for a question, an hour after
+  /// the end for news.
   public var ends: Instant {
     action.asks
       ? record.at ?? due : (record.settledAt ?? due).advanced(by: CallbackNotices.newsLife)
   }
 }
 
-/// A notice of a callback that an instance has taken for sending.
+/// A notification that an instance has begun to send, about a callback or about a device that was replaced.
 public struct StoredNotice: Hashable, Sendable {
-  /// SHA-256 of the notice's id. The store never has the id itself.
+  /// SHA-256 of the notification's id. The store never has the id itself.
   public let id: SHA256Digest
-  /// The callback; nil for the notice of a device that was replaced.
+  /// The callback; nil for the notification of a device that was replaced.
   public let callback: CallbackID?
-  /// The installation that gets it. For any other installation, the notice is unknown.
+  /// The installation that gets the notification. The server does not show it to any other installation.
   public let installation: InstallationIdentity
   public let action: NoticeAction
-  /// The serial number that the record had.
+  /// The serial number of the notification when it was reserved; 0 without a callback.
   public let serial: Int
-  /// When it was first taken.
+  /// When the notification was first reserved.
   public let created: Instant
 
-  /// The content of the column `callback` without a callback.
+  /// The content of the column `callback` for a notification without a callback.
   package static let noCallback = StoreID(high: 0, low: 0)
 
   package init(
@@ -80,7 +82,7 @@ public struct StoredNotice: Hashable, Sendable {
 }
 
 extension StoredNotice {
-  /// The notice of a device in whose place another one was registered.
+  /// The notification to a device that was replaced by another one.
   package init(ofDevice replaced: StoredDevice, id: SHA256Digest, created: Instant) {
     self.init(
       id: id, callback: nil, installation: replaced.installation, action: .changed, serial: 0,
@@ -88,10 +90,10 @@ extension StoredNotice {
   }
 }
 
-/// A notice with its callback, both read at once.
+/// A notification with its callback, both read in one statement.
 public struct FoundNotice: Hashable, Sendable {
   public let notice: StoredNotice
-  /// Its callback; nil if the record is gone.
+  /// The callback; nil if the notification has none, or if the record was deleted.
   public let record: StoredCallback?
 
   package init(notice: StoredNotice, record: StoredCallback?) {
@@ -99,8 +101,8 @@ public struct FoundNotice: Hashable, Sendable {
     self.record = record
   }
 
-  /// Whether the customer can still answer it: the notice asks about the current time of a `scheduled`
-  /// appointment. So each answer, each move, each end and the call itself make it invalid, without another
+  /// Whether the customer can still answer the notification: it asks about the current time of a `scheduled`
+  /// appointment. Each answer, move or end, and the call, make the notification invalid without another
   /// write.
   public var isLive: Bool {
     notice.action.asks && record?.status == .scheduled
@@ -108,32 +110,32 @@ public struct FoundNotice: Hashable, Sendable {
   }
 }
 
-/// The outcome of a notice that an instance took.
+/// The outcome of a notification that an instance has reserved.
 public enum NoticeOutcome: Hashable, Sendable {
-  /// The provider accepted the notice.
+  /// The provider accepted the notification.
   case taken
-  /// The notice waits for another try, after this many failed ones.
+  /// The notification waits for another try. `tries` is the number of failed ones.
   case again(at: Instant, tries: Int)
-  /// The notice is given up.
+  /// The notification was given up.
   case dropped
 }
 
 /// A new time for an appointment, chosen in a dialog. An appointment whose time changes gives its place in
-/// its slot back and takes no new place.
+/// its slot back and takes no other place.
 public struct Rescheduling: Hashable, Sendable {
   public let id: CallbackID
-  /// The serial number of the notice that was answered; 0 for an appointment without notices.
+  /// The serial number of the notification that was answered; 0 for an appointment without notifications.
   public let serial: Int
   /// The time of the appointment that the customer was asked about. If the appointment has another time by
   /// now, nothing changes.
   public let from: Instant
-  /// When the phone is to ring.
+  /// The new time of the call.
   public let at: Instant
   /// When the customer is asked again; nil for never.
   public let confirmAt: Instant?
   /// The latest end of the appointment, as in its intent.
   public let deadline: Instant
-  /// How often a customer may snooze; nil if this is not a snooze.
+  /// The maximum number of snoozes; nil if this change is not a snooze.
   public let mostSnoozes: Int?
 
   public init(
@@ -152,16 +154,16 @@ public struct Rescheduling: Hashable, Sendable {
 
 /// The result of `reschedule`.
 public enum ReschedulingResult: Hashable, Sendable {
-  /// The appointment has the new time, and the next serial number.
+  /// The appointment has the new time. Its notifications, if it has any, have the next serial number.
   case rescheduled(StoredCallback)
   /// Nothing was changed: the appointment is no longer `scheduled`, has another serial number or time, or was
-  /// snoozed as often as allowed.
+  /// already snoozed the maximum number of times.
   case tooLate(StoredCallback)
   /// There is no such appointment.
   case missing
 }
 
 extension [DueNotice] {
-  /// The earliest of these notices.
+  /// The earliest of these notifications.
   package func earliest(_ most: Int) -> [DueNotice] { Array(sorted { $0.due < $1.due }.prefix(most)) }
 }

@@ -1,14 +1,15 @@
-// An appointment that a revocation has ended.
+// An appointment that ended because its installation was revoked or replaced.
 
 public import Gate
 
-/// An appointment that ended with its installation.
+/// An appointment that ended because its installation was revoked or replaced.
 public struct EndedAppointment: Sendable {
   public let record: StoredCallback
-  /// The allowances that it gave back in the transaction that ended it; nil if its content could not be opened. Then they stay used.
+  /// The allowances that the transaction gave back when the appointment ended. Nil if its content could not
+  /// be opened: then the allowances stay used.
   public let returned: [AllowanceReceipt]?
 }
 
-/// Reads in the sealed content of an appointment which allowances it has taken; nil if the content cannot be
-/// opened.
+/// Reads the allowances that an appointment has taken from its sealed content. Returns nil if the content
+/// cannot be opened.
 public typealias ReceiptReader = @Sendable (CallbackID, _ content: [UInt8]) -> [KeptReceipt]?

@@ -1,4 +1,4 @@
-// Finds the one callback that a call in Talkdesk belongs to.
+// Finds the callback that led to a call in Talkdesk, to save the call's outcome.
 
 public import Gate
 
@@ -6,7 +6,7 @@ public import Gate
 public struct EndedCall: Hashable, Sendable {
   /// Talkdesk's id for the call.
   public let id: String
-  /// The number of the person.
+  /// The customer's number.
   public let contact: E164
   /// The account's own number.
   public let talkdesk: E164
@@ -23,9 +23,9 @@ public struct EndedCall: Hashable, Sendable {
   }
 }
 
-/// The hand-over of a callback to Talkdesk: its numbers and its time.
+/// The hand-over of a callback to Talkdesk: the numbers of the call, and the time.
 public struct CallHandover: Hashable, Sendable {
-  /// The number of the person.
+  /// The customer's number.
   public let contact: E164
   /// The account's own number.
   public let talkdesk: E164
@@ -40,7 +40,7 @@ public struct CallHandover: Hashable, Sendable {
 }
 
 extension CallbackIntent {
-  /// The hand-over of its call now; nil if the intent names no number of the account.
+  /// The hand-over of the intent's call at a time; nil if the intent names no number of the account.
   package func handover(at now: Instant) -> CallHandover? {
     talkdeskNumber.map { CallHandover(contact: contact, talkdesk: $0, time: now) }
   }
@@ -54,11 +54,11 @@ extension StoreIDMaker {
   }
 }
 
-/// How far the beginning of a call may be from the moment when its callback was handed over to Talkdesk.
+/// The allowed time between the hand-over of a callback to Talkdesk and the beginning of its call.
 public struct CallWindow: Hashable, Sendable {
-  /// How long before the hand-over a call may begin: the difference of two clocks.
+  /// How long before the hand-over a call may begin, because Talkdesk's clock may differ from the server's.
   public var before: Duration
-  /// How long after the hand-over a call may begin: the wait for an agent.
+  /// How long after the hand-over a call may begin, because the customer may wait for an agent.
   public var after: Duration
 
   public init(before: Duration, after: Duration) {
@@ -69,33 +69,33 @@ public struct CallWindow: Hashable, Sendable {
 
 /// The callback that an ended call belongs to, if any.
 public enum CallMatch: Hashable, Sendable {
-  /// One callback. Its record has the outcome of the call now.
+  /// Exactly one callback. Its record has the outcome of the call now.
   case set(StoredCallback)
   /// A callback whose record already had the outcome of this call.
   case known(StoredCallback)
   case none
-  /// A callback that may match is not settled yet.
+  /// Not known yet: the callback that may match is not settled, or other transactions were faster each time.
   case pending
-  /// Several callbacks match, so none of them gets the outcome.
+  /// Several callbacks match, or too many to read them all. None of them gets the outcome.
   case several
 }
 
 /// A store that finds the callback that a call belongs to.
 public protocol OutcomeStore: Sendable {
-  /// Sets the outcome of the callback that a call belongs to, if exactly one matches. A record never changes
-  /// its outcome, and a call belongs to at most one callback, however many instances try at once. A
+  /// Sets the outcome of the callback that a call belongs to, if exactly one matches. A saved outcome is
+  /// never replaced, and a call belongs to at most one callback, even if several instances try at once. A
   /// repetition changes nothing.
   ///
-  /// - Parameter now: The time from which notices report the outcome.
+  /// - Parameter now: The current time. The notification of the outcome is due shortly after it.
   func conclude(_ call: EndedCall, within window: CallWindow, at now: Instant) async throws(StoreError)
     -> CallMatch
 }
 
 extension EndedCall {
-  /// The callback that a call belongs to, among those between its numbers in its window.
+  /// The callback that a call belongs to, among the callbacks between the call's two numbers in the window.
   ///
-  /// A call belongs to a callback that was handed over. A pending callback may be that one, so nothing is
-  /// certain before it is settled.
+  /// Only a callback that Talkdesk may have received can match. While the only match is pending, the result
+  /// is not certain.
   /// - Parameters:
   ///   - call: The hash of the call's id.
   ///   - outcome: The outcome of the call.
@@ -106,7 +106,7 @@ extension EndedCall {
     if let known = records.first(where: { $0.outcome?.isOf(call, outcome) == true }) {
       return (nil, .known(known))
     }
-    // With this many, there may be more that were not read.
+    // With this many records, there may be more that were not read.
     guard records.count < mostRead else { return (nil, .several) }
     let open = records.filter { $0.outcome == nil && $0.mayHaveCall }
     guard let first = open.first else { return (nil, .none) }
@@ -114,11 +114,12 @@ extension EndedCall {
     return first.status == .pending ? (nil, .pending) : (first.id, .none)
   }
 
-  /// The most callbacks of a window that are read. If there are this many, they count as several matches.
+  /// The maximum number of callbacks that are read for a call. If there are this many, they count as several
+  /// matches.
   package static let mostRead = 100
 }
 
-/// A search for the callback of a call.
+/// The search for the callback of a call.
 package struct SoughtCall: Hashable, Sendable {
   /// The hash of the call's two numbers.
   package let numbers: StoreID
@@ -142,12 +143,13 @@ package struct SoughtCall: Hashable, Sendable {
 }
 
 extension CallOutcome {
-  /// The ends of a call by two sources differ by no more than this.
+  /// The maximum difference between the ends of one call that two sources report.
   private static let spread = Duration.seconds(60)
 
-  /// Whether this is the outcome of that call. The ids of the call are compared. Another source has other
-  /// ids, so there the ends of the call are compared. Two calls between the same numbers would be confused
-  /// only if they ended within a minute of each other and each was reported by a different source.
+  /// Whether this is the outcome of that call. Within a source, calls are compared by their ids. Another
+  /// source has other ids, so there the ends of the calls are compared. Two calls between the same numbers
+  /// would be confused only if they ended within a minute of each other and each was reported by a different
+  /// source.
   fileprivate func isOf(_ call: StoreID?, _ other: CallOutcome) -> Bool {
     if let call, self.call == call { return true }
     let apart = at - other.at
@@ -156,7 +158,7 @@ extension CallOutcome {
 }
 
 extension StoredCallback {
-  /// Whether Talkdesk may make a call for it, or may have made one.
+  /// Whether Talkdesk may make a call for the callback, or may have made one.
   fileprivate var mayHaveCall: Bool {
     switch status {
     case .pending, .accepted, .unknown: true
@@ -164,15 +166,16 @@ extension StoredCallback {
     }
   }
 
-  /// Whether Talkdesk may still report its outcome.
+  /// Whether Talkdesk may still report the outcome of the callback's call.
   package var awaitsOutcome: Bool { outcome == nil && (status == .accepted || status == .unknown) }
 }
 
 extension CallbackBook {
-  /// Sets the outcome of a callback that has none. The app gets a notice of it, whatever it has read before.
+  /// Sets the outcome of a callback that has none. The app gets a notification of the outcome, even if it has
+  /// read the end before.
   ///
-  /// - Parameter sought: The search for the call's callback. Its callbacks were read in this transaction, so
-  ///   a callback that began after the match counts, too.
+  /// - Parameter sought: The search for the call's callback. Its callbacks were read again in this
+  ///   transaction, so that a callback that began after the match counts, too.
   mutating func conclude(
     _ id: CallbackID, _ outcome: CallOutcome, of sought: SoughtCall, at now: Instant
   ) -> StoredCallback? {

@@ -3,15 +3,16 @@
 import Gate
 public import Texts
 
-/// A device that gets the notices of one callback, in place of an installation's. Its token is sealed with a store key and tied to the id
-/// of the callback, so the store cannot read it.
+/// A device that gets the notifications of one callback, in place of an installation's device. Its token is
+/// sealed with a store key and tied to the id of the callback, so the store cannot read it.
 public struct GivenDevice: Hashable, Sendable {
-  /// The service that carries notices to the device: `fcm`, `apns` or `http`.
+  /// The service that carries notifications to the device: `fcm`, `apns` or `http`.
   @Exact public private(set) var platform: String
-  /// The sealed token. It is needed until an hour after the end of the callback.
+  /// The sealed token. It expires an hour after the latest end of the callback, when no notification is sent
+  /// any longer.
   public private(set) var token: SealedCode
 
-  /// A device whose expiry is set when its record is saved.
+  /// A device without an expiry, which is set when the record is saved.
   package init(platform: String, sealed: [UInt8]) {
     self.init(platform: platform, token: SealedCode(sealed, until: Instant(seconds: 0)))
   }
@@ -21,7 +22,8 @@ public struct GivenDevice: Hashable, Sendable {
     self.token = token
   }
 
-  /// The same device, for a callback that ends at a time.
+  /// The same device, with an expiry for a callback that ends at the latest at `end`, in nanoseconds since
+  /// the epoch.
   func lasting(until end: Int64) -> GivenDevice {
     var device = self
     device.token.until = Instant(nanosecondsSinceEpoch: end).advanced(by: CallbackNotices.newsLife)
@@ -30,8 +32,8 @@ public struct GivenDevice: Hashable, Sendable {
 }
 
 extension InstallationIdentity {
-  /// The stand-in for an installation if a callback's request named a device. No installation has this
-  /// generation.
+  /// The stand-in for an installation if a callback's request named a device. No real installation has the
+  /// generation -1.
   package static func device(of callback: CallbackID) -> InstallationIdentity {
     InstallationIdentity(InstallationID(callback.id), generation: -1)
   }

@@ -1,4 +1,4 @@
-// The tables of keys and dedupe entries of callbacks.
+// The tables of callbacks' `Idempotency-Key`s and dedupe entries.
 
 import Gate
 
@@ -37,7 +37,7 @@ package enum PlaceColumn: Int, TableColumn {
 }
 
 extension CallbackBook {
-  /// A key with its hash. The key is nil for a row that was made to be locked.
+  /// A key with its hash. The key is nil in a row that was inserted only so that a transaction can lock it.
   package struct NamedKey: TableEntry {
     package let name: StoreID
     package let key: Key?
@@ -60,7 +60,8 @@ extension CallbackBook {
     }
   }
 
-  /// A dedupe entry with its hash. The entry is nil for a row that was made to be locked.
+  /// A dedupe entry with its hash. The entry is nil in a row that was inserted only so that a transaction can
+  /// lock it.
   package struct NamedPlace: TableEntry {
     package let name: StoreID
     package let place: Place?

@@ -1,9 +1,9 @@
-// The table of notices that were taken for sending.
+// The table of notifications that an instance has begun to send, by the digest of their ids.
 
 import Gate
 import JOSE
 
-/// The columns of a notice, which is found by the digest of its id. No column ever changes.
+/// The columns of a notification. A row is found by the digest of the notification's id, and never changes.
 package enum NoticeColumn: Int, TableColumn {
   case id, callback, installation, action, serial, created, generation
 

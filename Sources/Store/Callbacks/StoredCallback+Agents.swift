@@ -3,11 +3,11 @@
 import Gate
 
 extension StoredCallback {
-  /// The state of the agent's key that belongs to this callback.
+  /// The state of the agent's key with which this callback was requested.
   ///
   /// - Parameters:
   ///   - span: How long after the callback's creation a repeated request gets the callback.
-  ///   - now: In nanoseconds since the epoch.
+  ///   - now: The time, in nanoseconds since the epoch.
   func standing(repeatedFor span: Duration, at now: Int64) -> KeyStanding {
     switch status {
     case .failed, .cancelled, .expired: .free

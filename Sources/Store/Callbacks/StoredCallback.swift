@@ -1,4 +1,4 @@
-// The record of a callback, as its caller may see it.
+// The record of a callback: its status, times and outcome, with a masked phone number.
 
 public import Gate
 public import Texts
@@ -6,7 +6,7 @@ public import Texts
 /// The record of a callback, with a masked number. Only the sealed content of an appointment has the full
 /// number.
 public struct StoredCallback: Hashable, Sendable {
-  /// The state of a callback; docs/build/callbacks.md has the states and their changes.
+  /// The status of a callback. docs/build/callbacks.md lists the statuses and their changes.
   public enum Status: String, Sendable, CaseIterable {
     /// An appointment that waits for its time.
     case scheduled
@@ -16,9 +16,9 @@ public struct StoredCallback: Hashable, Sendable {
     case accepted
     /// Talkdesk certainly did not accept the callback.
     case failed
-    /// The call may have been requested, and no one can tell.
+    /// Talkdesk may have accepted the callback. The server cannot tell.
     case unknown
-    /// An appointment that its owner cancelled or did not confirm, or that ended with its installation.
+    /// An appointment that its owner canceled or did not confirm, or that ended with its installation.
     case cancelled
     /// An appointment whose time passed before it could be tried.
     case expired
@@ -30,7 +30,7 @@ public struct StoredCallback: Hashable, Sendable {
   public let id: CallbackID
   /// The caller that owns the record. Other callers cannot read it.
   @Exact public private(set) var callerID: String
-  /// The person the caller spoke for, if the credential named one.
+  /// The person for whom the caller acted, if the credential named one.
   @Exact public private(set) var subject: String?
   /// The app, if there was one.
   @Exact public private(set) var appID: String?
@@ -43,7 +43,7 @@ public struct StoredCallback: Hashable, Sendable {
   /// When the status became final.
   public internal(set) var settledAt: Instant?
   public internal(set) var status: Status
-  /// Why it is not `accepted`: a problem's code.
+  /// Why the callback is not `accepted`: a problem's code.
   public internal(set) var code: String?
   /// The status of Talkdesk's reply, if one came.
   public internal(set) var upstreamStatus: Int?
@@ -51,17 +51,17 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var platformTID: String?
   /// The names of the fields that Talkdesk refused. Filled only when the record is read by its key.
   public internal(set) var refusedFields: [String] = []
-  /// Its verification code; nil if it had none, or a purge has removed it.
+  /// The verification code; nil if the callback had none, or if a purge has removed it.
   public internal(set) var verificationCode: SealedCode?
-  /// Its notices; nil if no device gets any.
+  /// The notifications of the callback; nil if no device gets any.
   public internal(set) var notices: CallbackNotices?
-  /// How often the customer has snoozed it, with or without a device for notices.
+  /// How often the customer has snoozed it, with or without a device for notifications.
   public internal(set) var snoozes: Int
-  /// The installation that made it, if one did.
+  /// The installation that requested the callback, if it is known to be one.
   public internal(set) var origin: CallbackOrigin
   /// The ticket at the chat desk; nil for a callback.
   public internal(set) var ticket: StoredTicket?
-  /// Its name in another API; nil if it was made with this server's own API.
+  /// The callback's name in another API; nil if it was requested with this server's own API.
   public let alias: CallbackAlias?
   /// The digest of the AI agent's conversation in which it was requested; nil for all other clients.
   package let conversation: StoreID?
@@ -69,8 +69,8 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var consent: StoredConsent?
   /// The outcome of its call; nil until Talkdesk reports it.
   public internal(set) var outcome: CallOutcome?
-  /// Whether recovery had made it `unknown` before its process settled it. Set only in the result of
-  /// `settle`.
+  /// Whether recovery had made the callback `unknown` before its process settled it. Set only in the result
+  /// of `settle`.
   public internal(set) var wasRecovered = false
 
   package init(
@@ -104,17 +104,18 @@ public struct StoredCallback: Hashable, Sendable {
     self.conversation = conversation
   }
 
-  /// Whether recovery made it `unknown`, as far as the record shows: there is no upstream status.
+  /// Whether recovery may have made the callback `unknown`: the record has no sign of a reply from Talkdesk.
+  /// A settlement without a reply looks the same.
   var isRecovered: Bool {
     status == .unknown && code == CallbackRecovery.code && upstreamStatus == nil && platformTID == nil
   }
 }
 
 extension StoredCallback {
-  /// Whether the record belongs to a subject of its caller. Users of one issuer do not see each other's
+  /// Whether the record belongs to a subject of its caller: users of one issuer do not see each other's
   /// records.
   public func belongs(to subject: String) -> Bool { (self.subject ?? callerID).hasSameBytes(as: subject) }
 
-  /// Whether a caller has requested the callback.
+  /// Whether this caller requested the callback.
   package func isOwned(by callerID: String) -> Bool { self.callerID.hasSameBytes(as: callerID) }
 }

@@ -2,7 +2,7 @@
 
 import JSON
 
-/// A ticket in the record of its request. It has no id until the desk has accepted it.
+/// A ticket in the record of its request. It has no id until the desk has accepted the request.
 public struct StoredTicket: Hashable, Sendable {
   /// The ticket after the desk has accepted the request.
   public struct Opened: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct StoredTicket: Hashable, Sendable {
     }
   }
 
-  /// The ticket at the desk; nil before it is certain.
+  /// The ticket at the desk; nil if it is not known.
   public let opened: Opened?
 
   public init(_ opened: Opened? = nil) { self.opened = opened }

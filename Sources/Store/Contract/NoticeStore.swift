@@ -1,4 +1,4 @@
-// The protocol for devices and the tokens that wait to be claimed, which all instances share.
+// The protocol for devices, and for tokens that wait to be claimed, which all instances share.
 
 public import Gate
 public import JOSE
@@ -14,9 +14,9 @@ public protocol NoticeStore: Sendable {
   /// same platform and token, the store removes them there.
   ///
   /// A webhook's name cannot be taken over from an active installation of another owner that registered it,
-  /// or got a notice through it, in the last 24 h. An installation that is revoked or replaced, or that the
-  /// store does not know, gets no device. A device is removed in the transaction that revokes, replaces or
-  /// purges its installation.
+  /// or got a notification through it, in the last 24 h. An installation that is revoked or replaced, or that
+  /// the store does not know, gets no device. A device is removed in the transaction that revokes, replaces
+  /// or purges its installation.
   @discardableResult
   func registerDevice(_ device: StoredDevice) async throws(StoreError) -> DeviceRegistration
 
@@ -26,16 +26,16 @@ public protocol NoticeStore: Sendable {
   /// The device of an installation.
   func device(of installation: InstallationIdentity) async throws(StoreError) -> StoredDevice?
 
-  /// Records that a webhook has accepted a notice for a device, so that the installation keeps the webhook's
-  /// name.
+  /// Records that a webhook has accepted a notification for a device, so that the installation keeps the
+  /// webhook's name.
   func noteUse(of device: StoredDevice, at time: Instant) async throws(StoreError)
 
-  /// Saves a notice that is not about a callback.
+  /// Saves a notification that is not about a callback.
   func keepNotice(_ notice: StoredNotice) async throws(StoreError)
 
   /// Removes a device, unless its installation has registered it again or registered another one.
   ///
-  /// - Returns: Whether it was removed.
+  /// - Returns: Whether the device was removed.
   func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool
 
   /// Saves a new claim. If the installation then has more than `most` live claims, the oldest ones lapse. Of
@@ -49,15 +49,15 @@ public protocol NoticeStore: Sendable {
 
   /// Redeems a claim.
   ///
-  /// - Returns: True for exactly one of any number of calls. False if this installation has no such live
-  ///   claim, or if `time` is not before its `expires`.
+  /// - Returns: Whether this call redeemed the claim: true for at most one of any number of calls. False if
+  ///   this installation has no such live claim, or if `time` is not before its `expires`.
   func redeemClaim(
     _ id: SHA256Digest, by installation: InstallationIdentity, at time: Instant
   ) async throws(StoreError) -> Bool
 
   /// Ends a live claim without redeeming it.
   ///
-  /// - Returns: Whether it was live.
+  /// - Returns: Whether the claim was live.
   func withdrawClaim(_ id: SHA256Digest) async throws(StoreError) -> Bool
 
   /// Ends live claims that have expired.
@@ -67,7 +67,8 @@ public protocol NoticeStore: Sendable {
 }
 
 extension Instant {
-  /// The time up to which `purge` deletes claims: a day before this one, in nanoseconds since the epoch.
+  /// The time up to which `purge` deletes claims, notifications and uses of webhook names: a day before this
+  /// one, in nanoseconds since the epoch.
   package var claimHorizon: Int64 {
     advanced(by: .seconds(-86_400)).nanosecondsSinceEpoch
   }

@@ -1,4 +1,4 @@
-// The protocol for state that outlives a request: allowances, the kill switch and callbacks.
+// The protocol for everything that the server saves: allowances, stops, callbacks, installations and more.
 
 public import Gate
 
@@ -9,38 +9,39 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
   SharedSecretStore, LoginStore, ScreeningStore, ProvenNumberStore, NumberKeyStore,
   BlockedNumberStore
 {
-  /// The other writers that the store may have.
+  /// The other processes that may write to the store.
   var sharing: StoreSharing { get }
 
   /// The health of the store, from its last operations.
   var health: StoreHealth { get }
 
   /// Brings the schema up to date, under a lock: if many instances start together, one does it and the others
-  /// wait. Instances that are already serving continue to serve requests. A repetition changes nothing.
+  /// wait. Instances that are already serving continue to serve requests. Another call changes nothing.
   func migrate(_ wait: MigrationWait) async throws(StoreError)
 
   /// Reads the version of the schema, even while a server uses the store, and changes nothing. Fails if this
   /// process could not write to the store.
   ///
-  /// - Returns: The version of the schema, 0 if there is none; `StoreSchema.latest` is this release's.
+  /// - Returns: The version of the schema; 0 if there is none. `StoreSchema.latest` is the version of this
+  ///   release.
   func inspect() async throws(StoreError) -> Int
 
-  /// Tests the store with a write, and compares this machine's clock with the store's if it has one. `health` shows the result. Call
-  /// it every few seconds.
+  /// Tests the store with a write. If the store has its own clock, also compares this machine's clock with
+  /// it. `health` shows the result. Call this function every few seconds.
   func ping() async throws(StoreError)
 
-  /// Callbacks of every caller, the newest first.
+  /// A page of the callbacks of all callers, the newest first.
   func callbacks(_ query: CallbackQuery) async throws(StoreError) -> [StoredCallback]
 
   /// Deletes what has expired: allowance states that no longer differ from unused ones, and the keys, dedupe
-  /// entries, codes and records of callbacks. Nothing of a pending callback is deleted. Proven numbers and
-  /// verdicts are deleted after their end, blocks and stops a minute after theirs, claims and notices after a
-  /// day, and logins after 30 days.
+  /// entries, codes and records of callbacks. Of a `scheduled` or `pending` callback, only the dedupe entry
+  /// is deleted. Proven numbers and verdicts are deleted after their end, blocks and stops a minute after
+  /// theirs, claims and notifications after a day, and logins after 30 days.
   ///
-  /// - Returns: The number of deleted rows.
+  /// - Returns: The number of rows that were deleted or in which a value was wiped.
   @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int
 
-  /// Finishes running operations and closes the store. Later operations fail.
+  /// Finishes running operations and closes the store. Waiting and later operations fail.
   func close() async
 }
 

@@ -1,15 +1,15 @@
-// The clock for the rows of a store: this machine's clock, corrected to the database's clock as last
-// measured.
+// The clock for the rows of a store: this machine's clock, corrected by its last measured difference to the
+// database's clock.
 
 package import Gate
 public import Platform
 
 /// A machine's clock, corrected by its measured difference to the clock of the store.
 ///
-/// All instances then use one time, and an instance whose clock is wrong does not write wrong times. The
-/// machine's clock is used unchanged without a measurement, with a store that has no clock of its own, and up
-/// to a difference of `StoreHealth.clockWarning`. A measurement is only as exact as the network is fast, and
-/// nothing may happen even milliseconds too early.
+/// All instances then use the same time, and an instance whose clock is wrong does not write wrong times. The
+/// machine's clock is not corrected before a measurement, with a store that has no clock of its own, or if
+/// the difference is at most `StoreHealth.clockWarning`. A measurement is only as exact as the network is
+/// fast, and nothing may happen even milliseconds too early.
 public struct StoreClock: TimeSource {
   private let machine: any TimeSource
   private let health: StoreHealth
@@ -50,9 +50,10 @@ package struct TurnTime: Sendable {
     self.store = store
   }
 
-  /// The time for a job that read the time `asked` before it waited. If that was about now by either clock,
-  /// this is the moment by the store's clock, so that the times of transactions are in the order of the
-  /// transactions. Any other time stays unchanged: that of a sandbox's clock, or of an earlier event.
+  /// The time to use for a job that read the time `asked` before it waited. If `asked` was about now by
+  /// either clock, this is the moment by the store's clock, so that the times of transactions are in the
+  /// order of the transactions. Any other time stays unchanged: the time of a sandbox's clock, or of an
+  /// earlier event.
   package func time(of asked: Instant) -> Instant {
     let isNow = [machine, store].contains { now in
       (asked < now ? now - asked : asked - now) <= StoreHealth.clockLimit

@@ -6,7 +6,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   package static let replacedFile = "file"
   /// The step that upgrades the schema, and waits for other transactions.
   package static let upgrade = "schema"
-  /// The step that fails because a pooler gives each transaction another session of the database.
+  /// The step that fails if a connection pooler gives each transaction another session of the database.
   package static let pooler = "pooler"
 
   /// The kind of failure, for decisions.
@@ -24,16 +24,17 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case incompatible
     /// The user, password or permission is refused, or the database does not exist.
     case refused
-    /// The store cannot save this value but works otherwise: its encoding lacks a character, for instance.
+    /// The store cannot save this value but works otherwise. For example, its encoding lacks a character.
     case rejected
     /// The address of the store is not an address, or its path is not the path of a file.
     case misconfigured
   }
 
   public let kind: Kind
-  /// The failed step: a call of the library or a step of ours.
+  /// The failed step: a function of the database library, or a step of Callgate.
   public let operation: String
-  /// The library's words, for operators and never for callers. The password of an address is left out.
+  /// The library's words, for operators and never for callers. They do not contain the password of the
+  /// store's address.
   public let message: String
   /// Whether the change may have been made, or may still be made: the connection broke during the commit, or
   /// the disk failed or did not respond during the write.
@@ -53,7 +54,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     return error
   }
 
-  /// `unavailable: connect: connection refused`, on one line.
+  /// The error on one line, such as `unavailable: connect: connection refused`.
   public var description: String {
     let words = message.split { $0.isNewline || $0 == "\t" }.joined(separator: " ")
     return "\(kind.rawValue): \(operation): \(words)"

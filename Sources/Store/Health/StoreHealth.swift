@@ -1,5 +1,5 @@
-// Derives from a store's recent operations whether it works, for readiness, metrics and log, and to refuse
-// hopeless work early.
+// Derives from a store's recent operations whether the store works, for readiness, metrics and log, and to
+// refuse hopeless work early.
 
 package import Gate
 public import Platform
@@ -7,8 +7,9 @@ import Synchronization
 
 /// Whether a store can be read and written, as the operations on it report.
 ///
-/// A failed operation makes the store unavailable, unless another of its kind has succeeded recently and
-/// since the failed one began. So a single transaction that waits too long for a row does not count. Only a
+/// A failed operation makes the store unavailable, unless another operation of the same kind (read or write)
+/// has succeeded since the failed one began, and some operation has succeeded within `patience`. So a single
+/// transaction that waits too long for a row does not count. A rejected value does not count either. Only a
 /// successful write ends the effect of failed writes, so a store that can only be read stays unavailable.
 /// `Upkeep` writes every few seconds.
 public final class StoreHealth: Sendable {
@@ -28,7 +29,7 @@ public final class StoreHealth: Sendable {
     case unsafe(settings: [String])
   }
 
-  /// What the success of an operation shows about the store.
+  /// The conclusion about the store if an operation succeeds.
   package enum Effect: Sendable {
     /// The store can be read.
     case reads
@@ -43,12 +44,12 @@ public final class StoreHealth: Sendable {
   public static let clockWarning = Duration.seconds(2)
   /// The difference of clocks above which an instance must not serve.
   public static let clockLimit = Duration.seconds(10)
-  /// How long a store may fail to respond while an operation waits. After that, it counts as hanging, and
-  /// only probes such as those of `Upkeep` reach it.
+  /// The time without a response after which a failed operation means that the store hangs, if its error is
+  /// `unavailable`. Then only probes, such as those of `Upkeep`, reach the store.
   static let patience = Duration.milliseconds(1500)
 
   private struct State {
-    /// When any operation last succeeded, and when a write last succeeded.
+    /// The times of the last successful operation and of the last successful write.
     var answered: MonotonicTime?
     var wrote: MonotonicTime?
     var failure: (error: StoreError, isWrite: Bool, since: MonotonicTime)?
@@ -64,8 +65,9 @@ public final class StoreHealth: Sendable {
   private let hasClock: Bool
   private let state = Mutex(State())
 
-  /// The health of a store before its first operation: good.
-  /// - Parameter hasClock: Whether the store has a clock of its own, which other instances' clocks are compared with, too.
+  /// A store counts as healthy before its first operation.
+  ///
+  /// - Parameter hasClock: Whether the store has its own clock, with which all instances compare theirs.
   public init(clock: any TimeSource = SystemClock(), hasClock: Bool = false) {
     self.clock = clock
     self.hasClock = hasClock
@@ -74,8 +76,9 @@ public final class StoreHealth: Sendable {
   /// Why the store cannot be read or written; nil if it can.
   public var failure: StoreError? { state.withLock { $0.failure?.error } }
 
-  /// How far this machine's clock is ahead of the store's; nil if the store has no clock of its own, or the
-  /// clocks were not compared yet. A change of this machine's wall clock since the comparison counts at once.
+  /// How far this machine's clock is ahead of the store's. Nil if the store has no clock of its own, or the
+  /// clocks were not compared yet. If this machine's wall clock has been set since the comparison, the value
+  /// includes that change.
   public var clockAhead: Duration? {
     let (unixTime, now) = (clock.unixTime, clock.now)
     return state.withLock { state in
@@ -83,7 +86,7 @@ public final class StoreHealth: Sendable {
     }
   }
 
-  /// Whether this machine's wall clock was set since the comparison, by more than `clockWarning`.
+  /// Whether this machine's wall clock was set by more than `clockWarning` since the comparison.
   var hasJumped: Bool {
     let (unixTime, now) = (clock.unixTime, clock.now)
     return state.withLock { state in
@@ -102,14 +105,14 @@ public final class StoreHealth: Sendable {
       machine: machine, store: database ?? machine.advanced(by: .zero - (clockAhead ?? .zero)))
   }
 
-  /// How many operations have failed so far, by the kind of failure.
+  /// The number of operations that have failed or were refused so far, by the kind of failure.
   public var errors: [StoreError.Kind: Int] { state.withLock { $0.errors } }
 
-  /// The failure that operations get at once because the store does not respond; nil if they may run.
+  /// The error for operations while the store does not respond; nil if operations may run.
   var hanging: StoreError? { state.withLock { $0.isHanging ? $0.failure?.error : nil } }
 
-  /// Reports all events from now on, and first the current state. It calls the observer in the order of the
-  /// events, one at a time. The observer must neither wait nor call this object.
+  /// Sets the function that gets all events from now on, and reports the current state to it first. It is
+  /// called for one event at a time, in order. It must neither wait nor call this object.
   public func observe(_ observer: @escaping @Sendable (Event) -> Void) {
     state.withLock { state in
       state.observer = observer
@@ -137,7 +140,7 @@ public final class StoreHealth: Sendable {
   /// Records that operations failed together.
   ///
   /// - Parameters:
-  ///   - begun: When they began.
+  ///   - begun: When the operations began.
   ///   - count: The number of operations.
   package func failed(_ error: StoreError, _ effect: Effect, since begun: MonotonicTime, count: Int = 1) {
     let now = clock.now
@@ -146,7 +149,7 @@ public final class StoreHealth: Sendable {
       // A value that the store cannot save does not mean that the store is broken.
       guard error.kind != .rejected else { return }
       let isWrite = effect != .reads
-      // The silence began with this operation, or with the last success if that was later.
+      // The time without a response began with this operation, or with the last success if that was later.
       let isSilent = now - max(begun, state.answered ?? begun) >= Self.patience
       if !isSilent, let last = isWrite ? state.wrote : state.answered, last >= begun { return }
       if isSilent, error.kind == .unavailable { state.isHanging = true }
@@ -178,7 +181,7 @@ public final class StoreHealth: Sendable {
     }
   }
 
-  /// Records which settings of the database server let committed data be lost, after they were read.
+  /// Records the settings of the database server that let a crash undo committed work.
   package func found(unsafe settings: [String]) {
     state.withLock { state in
       guard settings != state.unsafeSettings else { return }
@@ -194,7 +197,7 @@ public final class StoreHealth: Sendable {
 }
 
 extension StoreHealth {
-  /// The difference between the clocks.
+  /// The comparison of this machine's clock with the store's.
   public enum ClockStanding: Sendable {
     /// The clocks agree, or the store has no clock of its own.
     case agrees
@@ -224,8 +227,8 @@ extension StoreHealth {
       .unavailable, "clock", "this machine's clock differs from the database server's by more than 10 s")
   }
 
-  /// Whether this instance may use its wall clock to decide what is due, too late or expired among the things
-  /// that all instances share. All code that does so checks this first.
+  /// Whether this instance may use its wall clock to decide what is due, too late or expired in the state
+  /// that all instances share. All code that makes such decisions checks this first.
   public var isClockRight: Bool {
     switch clockStanding {
     case .agrees, .differs: true

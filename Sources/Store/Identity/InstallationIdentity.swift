@@ -1,11 +1,11 @@
-// The identity by which records name an installation: its id and the generation of its secret.
+// The identity of an installation in records: its id and the generation of its secret.
 
-/// The `client_id` of an installation and the generation of its secret. Notices, devices, claims, dialogs and
-/// appointments belong to this pair. If another secret is delivered for the same `client_id`, that is another
+/// The `client_id` of an installation and the generation of its secret. Notifications, devices, claims,
+/// dialogs and appointments belong to this pair. A new secret for the same `client_id` makes another
 /// installation.
 public struct InstallationIdentity: Hashable, Sendable {
   public let id: InstallationID
-  /// The generation of the secret. 0 in rows that a release without this column has saved.
+  /// The generation of the secret. 0 in rows of a release that did not have this column.
   public let generation: Int64
 
   public init(_ id: InstallationID, generation: Int64) {
@@ -18,7 +18,7 @@ public struct InstallationIdentity: Hashable, Sendable {
     self.init(InstallationID(id), generation: generation ?? 0)
   }
 
-  /// The content of the column `generation`.
+  /// The value for the column `generation`.
   package var column: Int64? { generation == 0 ? nil : generation }
 }
 
@@ -27,14 +27,15 @@ extension InstallationIdentity: CustomStringConvertible {
   public var description: String { id.description }
 }
 
-/// The installation that made a callback, if one did. This is saved outside the sealed content.
+/// The origin of a callback: the installation that requested it, if one did. It is saved outside the sealed
+/// content.
 public enum CallbackOrigin: Hashable, Sendable {
-  /// Not known: a release without these columns has saved the record. For an appointment, the sealed content
-  /// has the origin.
+  /// Not known, because a release without these columns saved the record. The sealed content of an
+  /// appointment has its origin.
   case unsaved
   /// The caller is not an installation.
   case other
-  /// An installation made the callback.
+  /// An installation requested the callback.
   case installation(InstallationIdentity)
 
   /// The origin of a new record.
@@ -55,7 +56,7 @@ public enum CallbackOrigin: Hashable, Sendable {
     if case .installation(let installation) = self { installation } else { nil }
   }
 
-  /// The content of the column `generation`.
+  /// The value for the column `generation`.
   package var column: Int64? {
     switch self {
     case .unsaved: nil
@@ -65,7 +66,7 @@ public enum CallbackOrigin: Hashable, Sendable {
   }
 }
 
-/// What to do with the appointments of an installation that is revoked or replaced.
+/// The handling of appointments when their installation is revoked or replaced.
 package enum Succession: Hashable, Sendable {
   /// Move the appointments to the new installation, which has the same owner.
   case passes(InstallationIdentity, to: InstallationIdentity, InstallationUser)

@@ -1,4 +1,4 @@
-// The record of a request for an installation's credential, which waits for an operator.
+// The record of an app's request to become an installation, which an operator approves or denies.
 
 public import Gate
 public import JOSE
@@ -33,16 +33,16 @@ public struct Enrolment: Hashable, Sendable {
   public let address: String
   /// When the request arrived.
   public let createdAt: Instant
-  /// The time from which it can no longer be approved or delivered.
+  /// The time from which the request can no longer be approved or delivered.
   public let expiresAt: Instant
-  /// The time from which the store may delete it.
+  /// The time from which the store may delete the request.
   public let forgottenAt: Instant
-  /// When a poll was last told that the request is pending.
+  /// When a poll last got the response that the request is pending.
   public var answeredAt: Instant
   public var state: State
   /// The name of the App Attest key that the installation will have; nil without one.
   public let attestedKey: SHA256Digest?
-  /// The operator who approved or denied it. Nil before that, and for rows of earlier releases.
+  /// The operator who approved or denied the request. Nil before that, and for rows of earlier releases.
   public var by: Operator.Identity?
 
   public init(
@@ -65,6 +65,6 @@ public struct Enrolment: Hashable, Sendable {
     self.attestedKey = attestedKey
   }
 
-  /// Whether it can still be approved, denied or delivered.
+  /// Whether the request can still be approved, denied or delivered.
   public func isLive(at now: Instant) -> Bool { (state == .pending || state == .approved) && now < expiresAt }
 }

@@ -3,13 +3,13 @@
 import Gate
 import JOSE
 
-/// The columns of a request. It is found by the digest of its id.
+/// The columns of a request. A row is found by the digest of the request's id.
 package enum EnrolmentColumn: Int, TableColumn {
   case id, installation, clientApp, clientDetail, app, code, address, created, expires, forgotten, answered,
     state, attestedKey
   /// The thumbprint of the phone's key (RFC 7638).
   case jkt
-  /// The operator who approved or denied it, and how the operator was authenticated.
+  /// The operator who approved or denied the request, and how the operator was authenticated.
   case `operator`, operatorBy
 
   package static let table = Table<EnrolmentColumn>("callgate_enrolment")

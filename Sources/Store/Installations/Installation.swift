@@ -1,4 +1,4 @@
-// The record of an installation: one app on one phone, with a secret of its own.
+// The record of an installation: one app on one phone, with its own secret.
 
 public import Gate
 public import JOSE
@@ -24,35 +24,35 @@ public struct InstallationClient: Hashable, Sendable {
 public struct Installation: Hashable, Sendable {
   /// The app's description of itself.
   public let client: InstallationClient
-  /// The id of the configured app that it belongs to.
+  /// The id of the configured app to which the installation belongs.
   @Exact public private(set) var appID: String
-  /// The user who authorized it; nil if an operator did.
+  /// The user who authorized the installation; nil if an operator did.
   public let user: InstallationUser?
-  /// The address that the request for it came from, as text.
+  /// The address from which the installation was requested, as text.
   public let address: String
   /// SHA-256 of the current secret.
   public let secret: SHA256Digest
   /// The time when this secret was delivered, in nanoseconds since the epoch, and greater than the generation
-  /// of any earlier secret of this id. So each secret has one-time passwords of its own.
+  /// of any earlier secret of this id. So each secret has its own one-time passwords.
   public let generation: Int64
   /// When this secret was delivered.
   public let createdAt: Instant
-  /// When it was last used, accurate to a tenth of the idle time.
+  /// When the installation was last used, accurate to a tenth of the idle time.
   public var usedAt: Instant
   public var revokedAt: Instant?
-  /// Until when another revocation gets the same response as the first one, because the response to that was
-  /// in doubt. Nil if it was certain.
+  /// The end of the time in which another revocation gets the same response as the first one, whose response
+  /// was in doubt. Nil if that response was certain, and without a revocation.
   public var unconfirmedUntil: Instant?
-  /// The state of its verified one-time passwords.
+  /// The state of the installation's one-time passwords.
   public var codes: CodeState
-  /// How many secrets for this id were delivered with an operator's approval, including this one. 1 for a row
-  /// of a release that did not count, because an operator may have approved it.
+  /// How many secrets for this id were delivered with an operator's approval, including this one. A row of a
+  /// release that did not count them has 1, because an operator may have approved the installation.
   public let operatorDeliveries: Int64
-  /// The name of the App Attest key that belongs to it; nil without one.
+  /// The name of the App Attest key that belongs to the installation; nil without one.
   public let attestedKey: SHA256Digest?
   /// The thumbprint of the phone's key (RFC 7638), which each request has to prove; nil without a key.
   public let key: SHA256Digest?
-  /// The operator who approved it. Nil if none did, and for rows of earlier releases.
+  /// The operator who approved the installation. Nil if none did, and for rows of earlier releases.
   public let by: Operator.Identity?
 
   public init(
@@ -80,13 +80,15 @@ public struct Installation: Hashable, Sendable {
 
   /// The last verified one-time password of an installation, and the failed verifications since.
   public struct CodeState: Hashable, Sendable {
-    /// The last time step whose code was verified; steps up to it are used. -1 for none.
+    /// The last time step whose code was verified. Codes of this and earlier steps are no longer valid. -1 if
+    /// there is none.
     public var lastStep: Int64
-    /// How many codes for callbacks were made: the next counter (RFC 4226).
+    /// The number of codes made for callbacks, which is the next counter (RFC 4226).
     public var counter: Int64
-    /// How many wrong codes were checked since the last right one.
+    /// The number of wrong codes since the last right one.
     public var failures: Int64
-    /// Until when no code is verified.
+    /// The end of the lock after too many wrong codes. No code is verified before it. Nil if there was no
+    /// lock since the last right code.
     public var lockedUntil: Instant?
 
     public init(lastStep: Int64 = -1, counter: Int64 = 0, failures: Int64 = 0, lockedUntil: Instant? = nil) {
@@ -99,12 +101,12 @@ public struct Installation: Hashable, Sendable {
 }
 
 extension Installation {
-  /// The name of the installation in records.
+  /// The identity of the installation in records.
   public var identity: InstallationIdentity { InstallationIdentity(client.id, generation: generation) }
 
-  /// The owner of its records, keys and dedupe entries: the user who authorized it, otherwise the
-  /// installation itself. The subject of the first installation that an operator approves for an id is that
-  /// id. A later one gets a subject of its own, so that it does not own the records of the earlier one.
+  /// The owner of the installation's records, keys and dedupe entries: the user who authorized it, otherwise
+  /// the installation itself. The subject of the first installation that an operator approves for an id is
+  /// that id. A later one has another subject, so that it does not own the records of the earlier one.
   public var owner: InstallationUser {
     user
       ?? InstallationUser(
@@ -112,10 +114,11 @@ extension Installation {
         subject: operatorDeliveries > 1 ? "\(client.id)-\(generation)" : client.id.description)
   }
 
-  /// Whether a record names this installation, as its maker or as the receiver of its notices.
+  /// Whether a record names this installation, as its maker or as the receiver of its notifications.
   ///
-  /// - Parameter made: When the record was made. This matters only for the record of a release without
-  ///   generations. A generation is the time of its delivery, so a later generation did not make the record.
+  /// - Parameter made: When the record was made. This matters only for records of a release without
+  ///   generations. A generation is the time of a delivery, so a generation later than the record did not
+  ///   make it.
   public func isSame(as named: InstallationIdentity, made: Instant?) -> Bool {
     guard named.id == client.id else { return false }
     guard named.generation == 0 else { return named.generation == generation }

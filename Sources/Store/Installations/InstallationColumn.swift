@@ -3,7 +3,7 @@
 import Gate
 import JOSE
 
-/// The columns of an installation. `caller` and `subject` are those of the user who authorized it.
+/// The columns of an installation. `caller` and `subject` identify the user who authorized it.
 package enum InstallationColumn: Int, TableColumn {
   case id, clientApp, clientDetail, app, caller, subject, address, secret, generation, created, used, revoked
   case lastStep, counter, failures, locked
@@ -12,7 +12,7 @@ package enum InstallationColumn: Int, TableColumn {
   /// The thumbprint of the phone's key (RFC 7638).
   case jkt
   case unconfirmed
-  /// The operator who approved it, and how the operator was authenticated.
+  /// The operator who approved the installation, and how the operator was authenticated.
   case `operator`, operatorBy
 
   package static let table = Table<InstallationColumn>("callgate_installation")

@@ -4,18 +4,17 @@ public import Gate
 public import JOSE
 public import Texts
 
-/// The rows that one transaction about an installation reads and locks.
+/// The rows that a transaction about an installation reads and locks.
 public struct InstallationScope: Hashable, Sendable {
-  /// The installation. Transactions about the same one run one after the other.
+  /// The installation. Transactions about the same installation run one after the other.
   public var id: InstallationID
-  /// A request for the installation.
+  /// The digest of the id of a request for the installation; nil if no request is read.
   public var request: SHA256Digest?
-  /// A user whose installations are counted. Transactions about the same user run one after the other.
+  /// The user whose installations are counted. Transactions about the same user run one after the other.
   public var user: CountedUser?
-  /// A user code that must be unique among the waiting requests. If there is one, the waiting requests are
-  /// counted.
+  /// A new user code. The transaction checks whether another request has it, and counts the waiting requests.
   public var userCode: String?
-  /// Whether the live requests of the installation are counted.
+  /// Whether the transaction counts the live requests of the installation.
   public var countsLive = false
   /// The name of an App Attest key. The transaction checks whether another active installation has it.
   /// Transactions about the same key run one after the other.
@@ -56,7 +55,7 @@ public struct InstallationScope: Hashable, Sendable {
   }
 }
 
-/// The rows of a scope, as the transaction reads them.
+/// The rows of a scope, as the transaction has read them.
 public struct InstallationView: Sendable {
   /// The installation, even if it is revoked.
   public var installation: Installation?
@@ -64,13 +63,15 @@ public struct InstallationView: Sendable {
   public var enrolment: Enrolment?
   /// Whether the store has deleted an installation of this id that an operator had approved.
   public var isIDSpent = false
-  /// How many installations count toward the limit of the scope's user, without the one with the scope's id.
+  /// The number of installations that count toward the limit of the scope's user, without the one with the
+  /// scope's id.
   public var others = 0
-  /// How many requests of the installation can still be approved or delivered, if the scope asks.
+  /// The number of requests of the installation that can still be approved or delivered; 0 unless the scope
+  /// has `countsLive`.
   public var live = 0
-  /// How many requests wait, if the scope has a user code.
+  /// The number of requests that wait for an operator; 0 unless the scope has a user code.
   public var pending = 0
-  /// Whether another live request has the scope's user code.
+  /// Whether a request that was neither delivered nor ended and has not expired has the scope's user code.
   public var isUserCodeTaken = false
   /// Whether another installation that is not revoked has the scope's App Attest key.
   public var isAttestedKeyTaken = false
@@ -85,9 +86,9 @@ public struct InstallationView: Sendable {
 
 /// The changes to the rows of a scope.
 public struct InstallationChange: Hashable, Sendable {
-  /// The installation after the change; nil if it stays as it is.
+  /// The installation after the change; nil if it does not change.
   public var installation: Installation?
-  /// The request after the change; nil if it stays as it is.
+  /// The request after the change; nil if it does not change.
   public var enrolment: Enrolment?
   /// Whether all other live requests of the installation end.
   public var endsOthers: Bool
@@ -101,13 +102,14 @@ public struct InstallationChange: Hashable, Sendable {
   /// Whether there is nothing to write.
   public var isEmpty: Bool { installation == nil && enrolment == nil && !endsOthers }
 
-  /// Whether the installation's device is removed, because its secret is no longer valid.
+  /// Whether the installation's device is removed: the installation is revoked, or its secret is replaced.
   package func endsDevice(of view: InstallationView) -> Bool {
     guard let before = view.installation, let installation else { return false }
     return installation.revokedAt != nil || installation.secret != before.secret
   }
 
-  /// What to do with the appointments of the old generation; nil if that generation stays valid.
+  /// What happens to the appointments of the previous generation; nil if that generation stays valid, or was
+  /// already revoked.
   package func succession(of view: InstallationView) -> Succession? {
     guard let before = view.installation, before.revokedAt == nil, let installation, endsDevice(of: view)
     else {
@@ -119,10 +121,9 @@ public struct InstallationChange: Hashable, Sendable {
     return .passes(before.identity, to: installation.identity, before.owner)
   }
 
-  /// The owner whose oldest revoked installations are deleted, so that at most
-  /// `InstallationQuery.mostRevoked` are left; nil unless the change revokes one. Nil, too, if an operator
-  /// approved the installation: the store must remember its id, so that a later installation does not get the
-  /// same owner.
+  /// The user whose oldest revoked installations are deleted, so that at most `InstallationQuery.mostRevoked`
+  /// are left. Nil unless the change revokes an installation. Also nil if an operator approved the
+  /// installation: the store must remember its id, so that a later installation does not get the same owner.
   package func crowds(_ view: InstallationView) -> InstallationUser? {
     guard let installation, installation.revokedAt != nil, view.installation?.revokedAt == nil else {
       return nil
@@ -131,7 +132,7 @@ public struct InstallationChange: Hashable, Sendable {
   }
 }
 
-/// One entry of the operators' list.
+/// An entry of the list for operators: an installation or a request.
 public enum InstallationEntry: Hashable, Sendable {
   case installation(Installation)
   case enrolment(Enrolment)
@@ -139,19 +140,21 @@ public enum InstallationEntry: Hashable, Sendable {
 
 /// A query for one page of a list for operators.
 public struct InstallationQuery: Hashable, Sendable {
-  /// The states, in the order in which a list of all states shows them.
+  /// The states, in the order in which the list of all states shows them.
   public enum State: String, Sendable, CaseIterable { case pending, approved, active, denied, revoked }
 
-  /// The most revoked installations of an owner that the store keeps.
+  /// The maximum number of revoked installations of a user in the store. Those that an operator once approved
+  /// are not counted.
   package static let mostRevoked = 100
 
   /// The listed state.
   public var state: State
   /// The key of the last entry on the previous page (`InstallationPage.next`).
   public var after: String?
-  /// The most entries on a page.
+  /// The maximum number of entries on a page.
   public var limit: Int
-  /// The time of the query. Requests that have expired by then are left out.
+  /// The time of the query. Pending and approved requests that have expired by then are left out. Denied ones
+  /// are listed until they are deleted.
   public var now: Instant
 
   public init(_ state: State, after: String? = nil, limit: Int, at now: Instant) {
@@ -162,7 +165,7 @@ public struct InstallationQuery: Hashable, Sendable {
   }
 }
 
-/// One page of a list.
+/// One page of the list for operators.
 public struct InstallationPage: Hashable, Sendable {
   /// The entries, ordered by their keys and not by time.
   public var entries: [InstallationEntry]
@@ -175,7 +178,7 @@ public struct InstallationPage: Hashable, Sendable {
   }
 }
 
-/// How many installations there are in each state.
+/// The number of installations or requests in each state.
 public struct InstallationCounts: Hashable, Sendable {
   public var counts: [InstallationQuery.State: Int]
 
@@ -184,7 +187,8 @@ public struct InstallationCounts: Hashable, Sendable {
   public subscript(state: InstallationQuery.State) -> Int { counts[state] ?? 0 }
 }
 
-/// A store of installations. When `change` returns, its change survives the process and a power cut, except in the store in memory.
+/// A store of installations. When `change` returns, its change survives the process and a power cut, except
+/// in the store in memory.
 public protocol InstallationStore: Sendable {
   /// An installation, even if it is revoked. Reads without a lock.
   func installation(_ id: InstallationID) async throws(StoreError) -> Installation?
@@ -193,14 +197,15 @@ public protocol InstallationStore: Sendable {
   /// was in doubt can change the installation afterwards. Throws as long as that is not certain.
   func certainInstallation(_ id: InstallationID) async throws(StoreError) -> Installation?
 
-  /// The installation that has a key, unless it is revoked. Reads without a lock.
+  /// The installation with a phone's key, unless it is revoked. Reads without a lock.
   func installation(key: SHA256Digest) async throws(StoreError) -> Installation?
 
-  /// The request with a user code, unless it was delivered or has expired. A denied request is found, too.
-  /// Reads without a lock.
+  /// The request with a user code, unless it was delivered, has ended or has expired. A denied request is
+  /// found, too. Reads without a lock.
   func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment?
 
-  /// Reads and locks the rows of a scope, passes them to `body`, and saves the change that `body` returns, in one transaction.
+  /// Reads and locks the rows of a scope, passes them to `body`, and saves the change that `body` returns, in
+  /// one transaction.
   ///
   /// If the change revokes or replaces an installation, the same transaction removes its device. Its
   /// `scheduled` appointments move to the new installation if that has the same user and app. Otherwise they
@@ -208,9 +213,10 @@ public protocol InstallationStore: Sendable {
   ///
   /// - Parameters:
   ///   - receipts: Reads the allowances that an appointment gives back when it ends.
-  ///   - onOutcome: Gets each outcome before its commit. After an error in doubt, the last one may have been committed.
+  ///   - onOutcome: Gets each outcome before its commit. After an error in doubt, the last one may have been
+  ///     committed.
   ///   - body: A pure function of the view. It may be called more than once; its last result counts.
-  /// - Returns: What `body` returned, and the appointments that ended.
+  /// - Returns: The result of `body`, and the appointments that ended.
   func change<Result: Sendable>(
     _ scope: InstallationScope, at now: Instant, receipts: @escaping ReceiptReader,
     onOutcome: @escaping @Sendable (InstallationOutcome<Result>) -> Void,
@@ -220,23 +226,24 @@ public protocol InstallationStore: Sendable {
   /// Records that the response to a revocation was certain (`Installation.unconfirmedUntil`).
   func confirmRevocation(_ id: InstallationID, at revokedAt: Instant) async throws(StoreError)
 
-  /// Saves the last uses of installations. Times older than the saved ones change nothing.
+  /// Saves the times when installations were last used. A time before the saved one changes nothing.
   func touchInstallations(_ uses: [InstallationID: Instant]) async throws(StoreError)
 
   /// The installations of a subject, of every caller, that are not revoked or whose revocation is not
-  /// confirmed. If the subject is an id of an installation, that installation is included.
+  /// confirmed. If the subject is the id of an installation without a user, that one is included.
   func installations(subject: String, at now: Instant) async throws(StoreError) -> [InstallationID]
 
-  /// One page of a list.
+  /// One page of the list for operators.
   func installations(_ query: InstallationQuery) async throws(StoreError) -> InstallationPage
 
-  /// How many installations and requests are in each state.
+  /// The number of installations or requests in each state.
   func installationCounts(at now: Instant) async throws(StoreError) -> InstallationCounts
 
-  /// Deletes expired requests, and installations that were last used before a time, revoked or not.
+  /// Deletes requests whose `forgottenAt` has passed, and installations that were last used before a time,
+  /// revoked or not.
   ///
-  /// - Parameter unused: The time for each app id. Installations of other apps stay.
-  /// - Returns: How many were deleted.
+  /// - Parameter unused: That time for each app id. Installations of other apps stay.
+  /// - Returns: The number of deleted rows.
   @discardableResult
   func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant]) async throws(StoreError)
     -> Int
@@ -244,9 +251,9 @@ public protocol InstallationStore: Sendable {
 
 /// The result of a change.
 public struct InstallationOutcome<Result: Sendable>: Sendable {
-  /// What the body returned.
+  /// The result of `body`.
   public let result: Result
-  /// The appointments that ended with their installation.
+  /// The appointments that ended because their installation was revoked or replaced.
   public let ended: [EndedAppointment]
 
   package init(_ result: Result, ended: [EndedAppointment]) {
@@ -275,8 +282,8 @@ extension InstallationStore {
 }
 
 extension InstallationEntry {
-  /// The key by which lists are ordered, as hex: the id of an installation, or the digest of a request, which
-  /// does not reveal the request's id.
+  /// The key that determines the order of lists, in hex: the id of an installation, or the digest of a
+  /// request, which does not reveal the request's id.
   package var key: String {
     switch self {
     case .installation(let installation): Hex.encode(installation.client.id.bytes)
@@ -286,7 +293,7 @@ extension InstallationEntry {
 }
 
 extension Enrolment {
-  /// The state that lists show.
+  /// The state that lists show. They contain neither delivered nor ended requests.
   public var listedState: InstallationQuery.State {
     switch state {
     case .approved: .approved
@@ -297,7 +304,7 @@ extension Enrolment {
 }
 
 extension AppointmentStore {
-  /// How many `scheduled` appointments belong to an installation.
+  /// The number of `scheduled` appointments that an installation has made.
   public func scheduledCount(of installation: Installation) async throws(StoreError) -> Int {
     let owner = installation.owner
     return try await appointments(of: owner.callerID, subject: owner.subject, most: 100_000)

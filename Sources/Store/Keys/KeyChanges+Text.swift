@@ -1,4 +1,4 @@
-// Describes changes of the store keys in use, for operators.
+// Describes the changes of the list of store keys in use, for operators.
 
 import Gate
 package import Sealing
@@ -24,6 +24,6 @@ extension KeyChanges {
 }
 
 extension KeyChanges.PreviousKey {
-  /// From when the key may be removed: `now`, or a time.
+  /// The time from which the key may be removed, or `now`.
   package var from: String { sealedUntil?.rfc3339 ?? "now" }
 }

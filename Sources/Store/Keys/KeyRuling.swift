@@ -3,7 +3,7 @@
 public import Gate
 public import Sealing
 
-/// Whether a server may use a store with the store keys that it holds.
+/// The decision whether a server may use a store with the server's store keys.
 public enum KeyRuling: Hashable, Sendable {
   /// The server may use the store, after these changes.
   case usable(KeyChanges)
@@ -11,19 +11,19 @@ public enum KeyRuling: Hashable, Sendable {
   case refused(KeyRefusal)
 }
 
-/// The changes of the keys in use.
+/// The changes of the list of keys in use.
 public struct KeyChanges: Hashable, Sendable {
-  /// The key that is in use from now on.
+  /// The server's current key, if the store does not list it yet.
   public var added: StoreKeyMark?
-  /// The keys that are no longer in use.
+  /// The keys that are removed from the list.
   public var removed: [StoreKeyID] = []
-  /// The previous key, if it is still in use.
+  /// The server's previous key, if it is still in use.
   public var previous: PreviousKey?
 
   /// A previous key that is still in use.
   public struct PreviousKey: Hashable, Sendable {
     public let id: StoreKeyID
-    /// When the last value that was sealed with the key expires; nil if there is none.
+    /// When the last value that was sealed with the key expires; nil if there is no such value.
     public let sealedUntil: Instant?
   }
 
@@ -31,11 +31,11 @@ public struct KeyChanges: Hashable, Sendable {
   package var isEmpty: Bool { added == nil && removed.isEmpty }
 }
 
-/// Why a server may not use a store.
+/// The reason why a server may not use a store.
 public enum KeyRefusal: Hashable, Sendable {
   /// The store is in use with these keys, and the server has no key.
   case missing([StoreKeyID])
-  /// The store is in use with other keys than the server has.
+  /// The store is in use with keys that the server does not have.
   case other([StoreKeyID], held: [StoreKeyID])
   /// The store still has values sealed with a key that the server does not have.
   case stillSealed(StoreKeyID, until: Instant)
@@ -70,7 +70,7 @@ public enum KeyRefusal: Hashable, Sendable {
 }
 
 extension KeyRuling {
-  /// Decides about the keys that a server has.
+  /// Decides whether a server with these keys may use the store.
   ///
   /// | in the store | held | ruling |
   /// |---|---|---|
@@ -82,10 +82,11 @@ extension KeyRuling {
   /// | the previous key, not the current one | both | usable; the current key is added |
   ///
   /// - Parameters:
-  ///   - now: Values that have expired by then count as deleted, even if no purge has deleted them yet. A key
-  ///     that has sealed an appointment that has not ended stays in use until then at least.
-  ///   - removesPrevious: Whether the previous key is removed as soon as nothing is sealed with it, although
-  ///     the server still has it.
+  ///   - now: The current time. Values that have expired by then count as deleted, even if no purge has
+  ///     deleted them yet. The key of an appointment that has not ended counts as in use until `now` at
+  ///     least.
+  ///   - removesPrevious: Whether the previous key is removed from the list as soon as nothing is sealed with
+  ///     it, although the server still has it.
   public init(
     _ rows: [KeyInUse], holding keys: StoreKeys?, at now: Instant = Instant(seconds: 0),
     removesPrevious: Bool = false

@@ -1,10 +1,10 @@
-// The protocol for the list of store keys in a store.
+// The protocol for the list of store keys in use, and for sealing values again with another key.
 
 public import Gate
 public import Sealing
 
-/// A store with the list of store keys that have sealed its values. It has only a mark of each key, never the
-/// key.
+/// A store with the list of store keys that have sealed its values. The list has a mark of each key, never
+/// the key.
 public protocol KeyStore: Sendable {
   /// The keys in use, the oldest first.
   func keys() async throws(StoreError) -> [KeyInUse]
@@ -15,20 +15,21 @@ public protocol KeyStore: Sendable {
     at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling
   ) async throws(StoreError) -> KeyRuling
 
-  /// Replaces every value that a key has sealed, in portions. After a failure the portions before it stay replaced.
+  /// Replaces every value that a key has sealed, in portions. After a failure, the portions before it stay
+  /// replaced.
   ///
   /// - Parameter seal: Returns the new value; nil removes it. It may be called more than once for a value.
-  /// - Returns: How many values were replaced or removed.
+  /// - Returns: The number of values that were replaced or removed.
   func reseal(
     _ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?
   ) async throws(StoreError) -> Int
 
-  /// Replaces the number hashes of `scheduled` appointments that were made with another API, together with
+  /// Replaces the number hashes of `scheduled` appointments that were booked with another API, together with
   /// their contents, in portions. After a failure, the portions before it stay replaced.
   ///
   /// - Parameter renew: Returns the new hash and content; nil leaves the appointment unchanged. It may be
   ///   called more than once for an appointment.
-  /// - Returns: How many appointments were changed.
+  /// - Returns: The number of appointments that were changed.
   func renewAliases(
     _ renew: @escaping @Sendable (DueAppointment) -> AliasRenewal?
   ) async throws(StoreError) -> Int
@@ -36,7 +37,7 @@ public protocol KeyStore: Sendable {
 
 /// A sealed value in a store.
 public struct SealedValue: Hashable, Sendable {
-  /// The id of the value's row, which is the associated data of the seal.
+  /// The id of the value's row. Sealing used it as associated data.
   public let id: [UInt8]
   public let sealed: [UInt8]
   public let purpose: Purpose
@@ -48,16 +49,17 @@ public struct SealedValue: Hashable, Sendable {
   }
 }
 
-/// A store key in use.
+/// A store key in the list of keys in use.
 public struct KeyInUse: Hashable, Sendable {
   /// The check value that identifies the key.
   public let mark: StoreKeyMark
   /// When the store was first used with the key, in seconds since the epoch.
   public let since: Int64
-  /// When the last value that was sealed with the key expires; nil if there is none.
+  /// When the last value that was sealed with the key expires; nil if there is no such value.
   public let sealedUntil: Instant?
-  /// Whether the key has sealed an appointment that has not ended. Then the key is needed even after
-  /// `sealedUntil`, which may have been saved while `late` was shorter.
+  /// Whether the key has sealed the content of an appointment, or the token of a device, whose callback has
+  /// not ended. Then the key is needed even after `sealedUntil`, which may have been saved while the setting
+  /// `late` was shorter.
   public let isOpen: Bool
 
   public init(_ mark: StoreKeyMark, since: Int64, sealedUntil: Instant? = nil, isOpen: Bool = false) {
@@ -76,8 +78,8 @@ public struct KeyInUse: Hashable, Sendable {
   }
 }
 
-/// A table whose rows have a column `id` and a sealed value. A table with several sealed values is described
-/// once for each.
+/// A table with a column `id` and a column of sealed values. A table with several such columns has one
+/// description for each.
 package struct SealedTable: Sendable {
   package let name: String
   /// The column with the sealed value.
@@ -86,9 +88,9 @@ package struct SealedTable: Sendable {
   package let key: String
   /// The column with the time when the value expires, in nanoseconds since the epoch.
   let until: String
-  /// Whether the values of records that have not ended outlast that time.
+  /// Whether a value is still needed after that time if its record has not ended.
   let outlasts: Bool
-  /// What the values are sealed for.
+  /// The purpose of sealing.
   package let purpose: Purpose
 
   package init(
@@ -102,7 +104,7 @@ package struct SealedTable: Sendable {
     self.until = until
   }
 
-  /// All such tables. In a row without a value, the columns of value, key and time are NULL.
+  /// All tables with sealed values. In a row without a value, the columns of value, key and time are NULL.
   package static let all = [
     SealedTable(
       "callgate_callback", value: "verification_code", key: "verification_key", until: "verification_until",
@@ -116,15 +118,16 @@ package struct SealedTable: Sendable {
     numberKey,
   ]
 
-  /// The key for hashes of phone numbers. Each start seals it with the current store key, so it never needs a previous one.
+  /// The key for hashes of phone numbers. A start after a change of the store key seals it with the new key,
+  /// so its time is 0: it does not keep a store key in use.
   static let numberKey = SealedTable(
     "callgate_number_key", value: "sealed", key: "sealing_key", until: "sealed_until", for: .numbers)
 
-  /// A query for when the last value that a key has sealed expires (NULL if there is none), and whether a
-  /// value outlasts its time (1 or 0). The start of the server waits for the result, so the query makes two
-  /// searches, each for one row of an index. PostgreSQL uses the index to find the greatest time. To find
-  /// just any row of a key, it would read the table, because it assumes that the rows of a key are spread
-  /// evenly.
+  /// A query with two results: when the last value that a key has sealed expires (NULL if there is none), and
+  /// whether a record that has not ended has such a value (1 or 0; always 0 unless `outlasts`). A starting
+  /// server waits for the result, so the query makes two searches, each for one row of an index. PostgreSQL
+  /// uses the index to find the greatest time. To find just any row of a key, it would read the table,
+  /// because it assumes that the rows of a key are spread evenly.
   package func question(parameter: String) -> String {
     let last = "SELECT max(\(until)) FROM \(name) WHERE \(key) = \(parameter)"
     let open = outlasts ? "CASE WHEN (\(last) AND settled IS NULL) IS NULL THEN 0 ELSE 1 END" : "0"

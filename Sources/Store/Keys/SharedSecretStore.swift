@@ -2,6 +2,6 @@
 
 /// A store with random secrets that need no configuration.
 public protocol SharedSecretStore: Sendable {
-  /// The secret of a name. The first call saves `new`, and all others return what it has saved.
+  /// The secret with a name. The first call saves `new`; all others return the saved secret.
   func sharedSecret(_ name: String, or new: [UInt8]) async throws(StoreError) -> [UInt8]
 }

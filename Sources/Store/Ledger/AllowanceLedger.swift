@@ -1,15 +1,16 @@
-// Counts requests against rates and quotas: each take and each return is one round trip to the store.
+// Counts requests against rates and quotas in the store: each take and each return is one round trip.
 
 public import Gate
 
-/// The allowances in a store, as requests take and return them (docs/decisions/0034-exact-allowances.md).
+/// Takes and returns allowances in a store for requests (docs/decisions/0034-exact-allowances.md).
 ///
 /// The steps of a request:
 ///
 /// 1. `policy.decide(facts, states: PresumedStates())`. If this looked up no allowance, nothing more is
 ///    needed.
-/// 2. `await ledger.take(clearance.charges, at: now)`: all of them or none, as the store has them at that moment.
-/// 3. If an allowance was exhausted, `decision.again` with the states that the store had.
+/// 2. `await ledger.take(clearance.charges, at: now)` takes all charges or none, from the current states in
+///    the store.
+/// 3. If an allowance was exhausted, `decision.again` decides with the states that the store had.
 /// 4. `decision.settled(outcome, at: now)`, and `ledger.giveBack` if the grant is not used.
 public struct AllowanceLedger: Sendable {
   private let store: any Store
@@ -18,14 +19,15 @@ public struct AllowanceLedger: Sendable {
 
   /// The result of taking the charges of a request.
   public struct Taking: Sendable {
-    /// Whether they were taken.
+    /// Whether the charges were taken.
     public let outcome: ChargeOutcome
-    /// The allowances as they were right before, for the decision.
+    /// The states for the decision: those right before the charges were taken, or `UnavailableStates` if the
+    /// store failed.
     public let states: any AllowanceStates & Sendable
   }
 
-  /// Takes all charges of a request or none: in one transaction, with those of requests that wait at the same moment. The outcome is
-  /// `unavailable` if the store fails, or this machine's clock is known to be wrong.
+  /// Takes all charges of a request or none, in one transaction with the charges of other waiting requests.
+  /// The outcome is `unavailable` if the store fails, or if this machine's clock is known to be wrong.
   public func take(_ charges: [AllowanceCharge], at now: Instant) async -> Taking {
     guard !charges.isEmpty else { return Taking(outcome: .taken([]), states: FetchedStates()) }
     do throws(StoreError) {
@@ -41,7 +43,7 @@ public struct AllowanceLedger: Sendable {
     }
   }
 
-  /// The states of allowances in the store, for decisions that take nothing.
+  /// The states of allowances in the store, for decisions that do not take charges.
   public func states(of charges: [AllowanceCharge]) async throws(StoreError) -> FetchedStates {
     Self.fetched(charges, try await store.states(of: charges.map(\.key)))
   }
@@ -53,7 +55,8 @@ public struct AllowanceLedger: Sendable {
         uniquingKeysWith: { first, _ in first }))
   }
 
-  /// Gives charges back, also to a rate that other requests have used since. If the store fails, they stay counted.
+  /// Gives charges back, also to a rate that other requests have used since. If the store fails, the charges
+  /// stay counted.
   public func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async {
     guard !receipts.isEmpty else { return }
     do throws(StoreError) {

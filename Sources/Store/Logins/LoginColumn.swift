@@ -2,7 +2,7 @@
 
 import Gate
 
-/// The columns of a login. It is found by the digest of caller and address.
+/// The columns of a login. A row is found by the digest of caller and address.
 package enum LoginColumn: Int, TableColumn {
   case id, caller, credential, last
 

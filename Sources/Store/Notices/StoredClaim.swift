@@ -1,4 +1,4 @@
-// A token that an installation may claim with the id of a notice, as the store saves it.
+// A token that waits until an installation claims it with the id of a notification, as saved in the store.
 
 public import Gate
 public import JOSE
@@ -6,21 +6,21 @@ public import Texts
 
 /// A token that waits to be claimed.
 public struct StoredClaim: Hashable, Sendable {
-  /// How many bytes of receipts a claim may have.
+  /// The maximum size of a claim's receipts, in bytes.
   public static let mostReceiptBytes = 4096
-  /// How many ended claims of an installation the store keeps: the newest.
+  /// How many ended claims of an installation the store keeps. They are the newest ones.
   package static let mostOver = 64
 
-  /// SHA-256 of the notice's id. The store never has the id itself, so reading the store is not enough to
-  /// claim.
+  /// SHA-256 of the notification's id. The store never has the id itself, so reading the store is not enough
+  /// to claim.
   public let id: SHA256Digest
-  /// The installation that requested the token: no other may claim it.
+  /// The installation that requested the token. No other installation may claim it.
   public let installation: InstallationIdentity
   /// The id of the configured app that the token is for.
   @Exact public private(set) var appID: String
   /// When the installation requested the token.
   public let created: Instant
-  /// The time from which it can no longer be claimed.
+  /// The time from which the token can no longer be claimed.
   public let expires: Instant
   /// The allowances that the request took, to be given back. The store does not read these bytes.
   public let receipts: [UInt8]
@@ -51,7 +51,7 @@ public struct StoredClaim: Hashable, Sendable {
   }
 }
 
-/// Whether a claim is live.
+/// The state of a claim: live or ended.
 public enum ClaimStanding: Hashable, Sendable {
   /// The claim waits to be redeemed. It may have expired: compare `expires`.
   case live(StoredClaim)

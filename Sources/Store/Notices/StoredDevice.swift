@@ -1,18 +1,19 @@
-// The device that gets the push notifications of an installation, as the store saves it.
+// The device that gets the push notifications of an installation, as saved in the store.
 
 public import Gate
 package import JOSE
 public import Texts
 
-/// The device of an installation. Anyone with the token can push to the device, so it prints as `<redacted>`.
+/// The device of an installation. Anyone with its token can send it notifications, so the token is never
+/// printed.
 public struct StoredDevice: Hashable, Sendable {
-  /// The installation. It has one device at most.
+  /// The installation that registered the device. It has at most one device.
   public let installation: InstallationIdentity
-  /// The service that carries notices to the device: `fcm`, `apns` or `http`.
+  /// The service that carries notifications to the device: `fcm`, `apns` or `http`.
   @Exact public private(set) var platform: String
   /// The name by which that service knows the device.
   @Exact public private(set) var token: String
-  /// When the installation registered it.
+  /// When the installation registered the device.
   public let registered: Instant
 
   public init(installation: InstallationIdentity, platform: String, token: String, registered: Instant) {
@@ -22,25 +23,27 @@ public struct StoredDevice: Hashable, Sendable {
     self.registered = registered
   }
 
-  /// Whether the integrator has chosen the name. Other names come from their provider and cannot be guessed.
+  /// Whether the integrator chose the device's name: a webhook's name. Other names come from their provider
+  /// and cannot be guessed.
   package var isNamedByApp: Bool { platform == "http" }
 
-  /// How long a webhook's name stays with an installation that registered it or got a notice through it.
+  /// How long a webhook's name stays with an installation after the installation registered it or got a
+  /// notification through it.
   package static let nameLife = Duration.seconds(86_400)
-  /// The most webhook names that the store keeps for an installation.
+  /// The maximum number of webhook names that the store saves for an installation.
   package static let mostNames = 8
 
-  /// Identifies platform and token. Tokens themselves are too long for an index of PostgreSQL.
+  /// A digest of platform and token. Tokens themselves are too long for an index of PostgreSQL.
   package var name: SHA256Digest { SHA256Digest(of: Array("\(platform)\0\(token)".utf8)) }
 }
 
 /// The result of `registerDevice`.
 public enum DeviceRegistration: Hashable, Sendable {
-  /// The installation has the device. `replaced` is its earlier device, if that was another one.
+  /// The device is registered. `replaced` is the installation's earlier device, if that was another one.
   indirect case registered(replaced: StoredDevice?)
   /// Nothing was changed: an installation of another owner uses the name of this webhook.
   case taken
-  /// Nothing was changed: the installation was revoked or replaced.
+  /// Nothing was changed: the installation was revoked or replaced, or is unknown.
   case ended
 }
 

@@ -1,12 +1,13 @@
-// Blocked numbers, their store and the columns of their table.
+// Phone numbers that operators have blocked, as saved in the store: the protocol and the columns of the
+// table.
 
 public import Gate
 
 /// A number that an operator has blocked: its hash and last two digits, never the full number.
 public struct BlockedNumber: Hashable, Sendable {
-  /// The most blocked numbers in a store.
+  /// The maximum number of blocked numbers in a store.
   package static let most = 100_000
-  /// How long a store keeps a block after its end, so that every instance reads the change.
+  /// How long a store keeps a block after its end, in seconds, so that every instance reads the change.
   package static let lingering: Int64 = 60
 
   /// The hash of the number by `NumberKey.id(of:)`.
@@ -16,10 +17,11 @@ public struct BlockedNumber: Hashable, Sendable {
   package let reason: String?
   /// When the number was last blocked.
   package let since: Instant
-  /// When the block ends automatically. Nil: never.
+  /// When the block ends automatically; nil if it never does.
   package let until: Instant?
   package let by: Operator.Identity?
-  /// Grows with each change of any number, in the order in which changes become visible. The store assigns it.
+  /// The serial number of the last change, assigned by the store. It grows with each change of any number, in
+  /// the order in which changes become visible.
   package var serial: Int64 = 0
 
   package init(
@@ -37,30 +39,32 @@ public struct BlockedNumber: Hashable, Sendable {
 /// A change of the list of blocked numbers.
 public struct BlockChange: Hashable, Sendable {
   package let id: StoreID
-  /// When the block ends or ended. Nil: never.
+  /// When the block ends or ended; nil if it never does.
   package let until: Instant?
   package let serial: Int64
 }
 
 /// A store with the list of blocked numbers.
 ///
-/// Changes by all instances are serialized. If a change fails with `isInDoubt`, it may have been saved.
+/// Changes by all instances run one after the other. If a change fails with `isInDoubt`, it may have been
+/// saved.
 public protocol BlockedNumberStore: Sendable {
   /// Blocks a number, or replaces its block.
   ///
-  /// - Returns: False if 100,000 other numbers are blocked.
+  /// - Returns: False if 100,000 other numbers are blocked; then nothing is changed.
   func block(_ number: BlockedNumber) async throws(StoreError) -> Bool
 
   /// Ends the block of a number, if there is one, and deletes its saved verdict.
   func unblock(_ id: StoreID, at now: Instant) async throws(StoreError)
 
-  /// The blocked numbers, newest first.
+  /// The blocked numbers, the newest block first.
   ///
-  /// - Parameter serial: Only numbers blocked before this one. Nil: all.
+  /// - Parameter serial: Only blocks with smaller serial numbers are returned. Nil for all.
   func blockedNumbers(before serial: Int64?, most: Int, at now: Instant) async throws(StoreError)
     -> [BlockedNumber]
 
-  /// The last change of each number after a serial, in order. A block's changes are deleted a minute after its end.
+  /// The last change of each number after a serial number, in order. The store deletes a number's change a
+  /// minute after its block has ended.
   func blockChanges(after serial: Int64, most: Int) async throws(StoreError) -> [BlockChange]
 }
 

@@ -1,18 +1,19 @@
-// The hashes of blocked numbers in memory, for requests.
+// The hashes of blocked phone numbers in memory, with which every request for a callback is checked.
 
 package import Gate
 package import Platform
 import Synchronization
 
-/// The current blocks. Every callback checks them, and a job refreshes them each second.
+/// The current blocks. Every callback is checked against them, and a job refreshes them each second.
 ///
-/// A refresh reads only changes. Usually nothing is blocked, and a check costs one atomic load. While the store cannot be read, the last
-/// known blocks apply.
+/// A refresh reads only changes. Usually nothing is blocked, and a check costs one atomic load. While the
+/// store cannot be read, the last known blocks apply.
 package final class BlockedNumbers: Sendable {
   private struct State {
-    /// The end of each block, in nanoseconds since the epoch. The greatest number means no end.
+    /// The end of each block, in nanoseconds since the epoch. The greatest number means that the block has no
+    /// end.
     var ends: [StoreID: Int64] = [:]
-    /// The serial of the last change that was read.
+    /// The serial number of the last change that was read.
     var serial: Int64 = 0
     var refreshedAt: MonotonicTime?
   }
@@ -25,9 +26,10 @@ package final class BlockedNumbers: Sendable {
   private let hasAny = Atomic<Bool>(false)
   private let refreshing = OneAtATime()
 
-  /// The most changes that one query returns.
+  /// The maximum number of changes that one query returns.
   private static let portion = 10_000
-  /// After this time without a refresh, the store may have deleted changes. Then the whole list is read again.
+  /// The longest time between two refreshes that reads only changes. After a longer gap, the store may have
+  /// deleted some, so the whole list is read again.
   private static let longestGap = Duration.seconds(BlockedNumber.lingering / 2)
 
   package init(store: any BlockedNumberStore, key: NumberKey, clock: any TimeSource) {
@@ -49,13 +51,14 @@ package final class BlockedNumbers: Sendable {
     return state.withLock { $0.ends[id].map { $0 > now } ?? false }
   }
 
-  /// How many numbers are blocked. Reads the whole list.
+  /// The number of blocked numbers. Counting goes through the whole list.
   package var count: Int {
     let now = now.nanosecondsSinceEpoch
     return state.withLock { $0.ends.values.count { $0 > now } }
   }
 
-  /// Blocks a number, or replaces its block. This instance refuses it at once, others within two seconds.
+  /// Blocks a number, or replaces its block. This instance refuses the number as soon as it has refreshed,
+  /// which this function tries at once. Other instances refuse it within two seconds.
   ///
   /// - Returns: False if `BlockedNumber.most` other numbers are blocked.
   package func block(
@@ -74,7 +77,7 @@ package final class BlockedNumbers: Sendable {
     await refreshAgain()
   }
 
-  /// The change is saved. If this refresh fails, the next one reads it.
+  /// Refreshes after a change that is saved. If this fails, the next refresh reads the change.
   private func refreshAgain() async {
     do throws(StoreError) { try await refresh() } catch {}
   }

@@ -1,4 +1,4 @@
-// The secret for hashes of phone numbers: the store recognizes numbers without containing them.
+// The secret key for hashes of phone numbers. With it, the store recognizes numbers without containing them.
 
 package import Gate
 import JOSE
@@ -7,9 +7,10 @@ import Synchronization
 
 /// The key for all hashes of phone numbers, the same in every instance and after every restart.
 ///
-/// The first instance makes it. With a store key, it is sealed, and each start seals it again with the current store key; the hashes stay
-/// the same. Without a store key, it is stored as plain text. Then a copy of the store is enough to find the numbers, by hashing all
-/// possible ones.
+/// The first instance makes the key and saves it in the store. With a store key, the saved key is sealed. A
+/// start after the store key was added or changed seals it again with the current one. The hashes stay the
+/// same. Without a store key, it is saved as plain text. Anyone with a copy of the store can then find the
+/// numbers by hashing all possible ones.
 package final class NumberKey: Sendable {
   private let store: any NumberKeyStore
   private let keys: StoreKeys?
@@ -17,7 +18,7 @@ package final class NumberKey: Sendable {
 
   private struct Secrets {
     let key: Secret
-    /// Makes quick hashes with a key that is derived from `key`.
+    /// Makes quick hashes with a key derived from `key`.
     let maker: StoreIDMaker
 
     init(_ key: Secret) {
@@ -27,7 +28,7 @@ package final class NumberKey: Sendable {
     }
   }
 
-  /// Begins with a random key, which `load` replaces.
+  /// Starts with a random key, which `load` replaces.
   package init(store: any NumberKeyStore, keys: StoreKeys?) {
     self.store = store
     self.keys = keys
@@ -39,18 +40,19 @@ package final class NumberKey: Sendable {
     }
   }
 
-  /// HMAC-SHA-256: 32 octets.
+  /// The HMAC-SHA-256 of some octets: 32 octets.
   package func hash(of octets: [UInt8]) -> [UInt8] {
     HMAC.code(octets, key: secrets.withLock { $0.key }, .sha256)
   }
 
-  /// A keyed hash that costs a tenth of HMAC-SHA-256, because each request of a subject needs one.
+  /// A keyed hash that costs a tenth of HMAC-SHA-256, because each request with a subject needs one.
   package func quickID(of octets: [UInt8]) -> StoreID { secrets.withLock { $0.maker }.id(of: octets) }
 
   /// The first 128 bits of the hash of a number in E.164 form.
   package func id(of number: E164) -> StoreID { StoreID(digest: hash(of: Array(number.text.utf8))) }
 
-  /// Loads the store's key, or stores this one as the first. Call it before any hash is compared or stored.
+  /// Loads the store's key, or saves this one if the store has none. Call it before any hash is compared or
+  /// stored.
   package func load() async throws(StoreError) {
     let mine = secrets.withLock { $0.key }
     let stored = try await store.numberKey(or: sealed(mine))
@@ -69,7 +71,7 @@ package final class NumberKey: Sendable {
     guard bytes.count == 32 else { throw Self.damaged("it does not have 32 bytes") }
     let found = Secret(wiping: &bytes)
     secrets.withLock { $0 = Secrets(found) }
-    // Another instance that does the same meanwhile seals the same key.
+    // Another instance that does this at the same time seals the same key.
     if let keys, !stored.isSealed || StoreKeys.keyID(of: value) != keys.current.id {
       try await store.replaceNumberKey(stored, by: sealed(found))
     }

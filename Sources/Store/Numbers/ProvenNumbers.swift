@@ -1,17 +1,18 @@
-// The numbers that users and installations have proven to be theirs, as keyed hashes.
+// The phone numbers that users and installations have proven to be theirs, saved as keyed hashes.
 
 public import Gate
 
 /// A number that a user or an installation has proven.
 public struct ProvenNumber: Hashable, Sendable {
-  /// The most numbers of one subject. The one proven longest ago is deleted.
+  /// The maximum number of numbers per subject. Beyond it, the one proven longest ago is deleted.
   package static let mostOfOwner = 5
-  /// The most numbers of all subjects. The one proven longest ago is deleted.
+  /// The maximum number of numbers in the store. Beyond it, the one proven longest ago is deleted.
   package static let most: Int64 = 1_000_000
 
   /// A keyed hash of the subject and the number.
   package let id: StoreID
-  /// A keyed hash of the subject. For an installation it covers the generation, so a revocation ends it.
+  /// A keyed hash of the subject. For an installation, it covers the generation, so a later generation does
+  /// not have the numbers of an earlier one.
   package let owner: StoreID
 
   package init(id: StoreID, owner: StoreID) {
@@ -20,11 +21,11 @@ public struct ProvenNumber: Hashable, Sendable {
   }
 }
 
-/// A store that remembers proven numbers. `CallbackStore.standing` reads one for the subject of a callback.
+/// A store of proven numbers. `CallbackStore.standing` reads the one that a callback needs.
 public protocol ProvenNumberStore: Sendable {
-  /// When a number was last proven. Nil if it is not remembered.
+  /// When a number was last proven; nil if the store does not have it.
   func proven(_ number: ProvenNumber) async throws(StoreError) -> Instant?
 
-  /// Remembers a number until a time, and forgets the subject's oldest beyond five.
+  /// Saves a number until a time, and deletes the subject's oldest numbers beyond five.
   func remember(_ number: ProvenNumber, at now: Instant, until end: Instant) async throws(StoreError)
 }

@@ -1,17 +1,18 @@
-// Verdicts on numbers that were looked up. Instances share them, so a number is looked up once.
+// Saved verdicts on phone numbers that were looked up. Instances share them, so that a number is looked up
+// once.
 
 package import Gate
 
 /// The verdict on a number, without the number and without Talkdesk's answer.
 public struct ScreeningVerdict: Hashable, Sendable {
-  /// The most verdicts in a store.
+  /// The maximum number of verdicts in a store.
   package static let most: Int64 = 1_000_000
 
   /// The first 16 octets of the keyed hash of the number.
   package let id: StoreID
-  /// The first 8 octets of the SHA-256 of its settings.
+  /// The first 8 octets of the SHA-256 of the settings on which the verdict is based.
   package let settings: Int64
-  /// The setting below `numbers.screening` that refuses the number. Nil if none does.
+  /// The setting below `numbers.screening` that refuses the number; nil if none does.
   package let refusal: String?
   /// When the verdict expires.
   package let ends: Instant
@@ -24,7 +25,7 @@ public struct ScreeningVerdict: Hashable, Sendable {
   }
 }
 
-/// A store of the verdicts that all instances share.
+/// A store of verdicts on phone numbers.
 public protocol ScreeningStore: Sendable {
   /// The verdict on a number, even if it has expired.
   func verdict(_ id: StoreID) async throws(StoreError) -> ScreeningVerdict?
@@ -33,7 +34,7 @@ public protocol ScreeningStore: Sendable {
   func save(_ verdict: ScreeningVerdict) async throws(StoreError)
 }
 
-/// The columns of a verdict. Its table also has `serial`, which grows with each write.
+/// The columns of a verdict. The table also has a column `serial`, which grows with each write.
 package enum ScreeningColumn: Int, TableColumn {
   case id, settings, refusal, ends
 

@@ -1,9 +1,10 @@
-// The protocol for the calls report: how far it was read, and which instance reads it.
+// The protocol for the state of the calls report: how far it was read, and which instance requests it.
 
 public import Gate
 import JSON
 
-/// How far the calls that Talkdesk reports were read, and which instance is requesting the next report.
+/// The state of the calls report: how far the calls that Talkdesk reports were read, and which instance is
+/// requesting the next report.
 public struct ReportState: Hashable, Sendable {
   /// An instance's right to request a report.
   public struct Lease: Hashable, Sendable {
@@ -20,9 +21,9 @@ public struct ReportState: Hashable, Sendable {
 
   /// Failed attempts to get a report.
   public struct Failures: Hashable, Sendable {
-    /// The end of the requested report.
+    /// The end of the time for which the report was requested.
     public let end: Instant
-    /// How many attempts have failed.
+    /// The number of failed attempts.
     public let count: Int
     /// When the next attempt may begin.
     public let next: Instant
@@ -38,7 +39,7 @@ public struct ReportState: Hashable, Sendable {
   public var readUntil: Instant
   /// The instance that is requesting a report; nil if none is.
   public var lease: Lease?
-  /// The failed attempts for the report that is due; nil without any.
+  /// The failed attempts to get the report that is due; nil if there are none.
   public var failures: Failures?
 
   public init(readUntil: Instant, lease: Lease? = nil, failures: Failures? = nil) {
@@ -48,14 +49,14 @@ public struct ReportState: Hashable, Sendable {
   }
 }
 
-/// A store that knows how far the report of calls was read.
+/// A store with the state of the calls report.
 public protocol ReportStore: Sendable {
   /// Changes the state in one step: if several instances change it at once, each sees the changes of those
-  /// before it. A caller that saves a time of its own clock checks `StoreHealth.isClockRight` first.
+  /// before it. A caller that saves a time from its own clock checks `StoreHealth.isClockRight` first.
   ///
   /// - Parameter body: Gets the state, which is nil before the first change. Returns the new state, or nil
-  ///   for no change, and its result. It may run more than once, even after an earlier run whose commit was
-  ///   in doubt.
+  ///   for no change, and a result. It may run more than once, even after an earlier run whose commit was in
+  ///   doubt.
   func updateReport<Result: Sendable>(
     _ body: @Sendable (ReportState?) -> (ReportState?, Result)
   ) async throws(StoreError) -> Result
@@ -66,7 +67,7 @@ extension ReportState {
   static let name = ColumnValue.text("report")
   private static let mostTries: Int64 = 1000
 
-  /// Reads the stored text; nil for a text that no release wrote.
+  /// Reads the saved text; nil for a text that no release wrote.
   init?(stored text: String) {
     let value: JSONValue
     do throws(JSONError) { value = try JSONValue(parsing: Array(text.utf8)) } catch { return nil }

@@ -1,19 +1,20 @@
-// The protocol for a session with a database: everything that a store needs from it.
+// The protocol for a session with a database: all operations that a store needs from SQLite or PostgreSQL.
 
 package import Gate
 package import JOSE
 
-/// A session with a database that has a store's tables. Each function runs one transaction, or reads without
-/// one. Changes that share a transaction with others come as jobs instead (`updateAll`).
+/// A session with a database that has the store's tables. Each function runs one transaction, or reads
+/// without one. Changes that share a transaction with others come as jobs instead (`updateAll`).
 package protocol DatabaseSession: StoreSession {
   /// The state that all sessions of one open store share.
   associatedtype Shared: Sendable
 
-  /// The most rows of a table that one deletion removes, because other work waits for it.
+  /// The maximum number of rows that one deletion removes, because other work waits for it.
   static var portion: Int { get }
-  /// Whether `updateAll` runs the work of sessions (`UpdateJob.Work.session`), so that one flush to the disk serves all that wait.
+  /// Whether `updateAll` runs the work of sessions (`UpdateJob.Work.session`), so that one flush to the disk
+  /// is enough for all waiting work.
   static var sharesTransactions: Bool { get }
-  /// What a successful recovery shows about the store.
+  /// The conclusion about the store if a recovery succeeds.
   static var recovery: StoreHealth.Effect { get }
   /// Waits for the transactions whose outcome is not known. If one of them is still open, or another task is
   /// already checking them, this function throws. That is not a failure of the store, so `health` does not
@@ -24,7 +25,7 @@ package protocol DatabaseSession: StoreSession {
 
   // MARK: The database
 
-  /// Does one part of an upgrade.
+  /// Runs one part of an upgrade of the schema.
   ///
   /// - Returns: Whether the schema is up to date.
   func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool
@@ -35,11 +36,10 @@ package protocol DatabaseSession: StoreSession {
 
   // MARK: Statements for every database
 
-  /// Reads rows.
   func rows<Row>(_ query: Query<Row>, _ values: [ColumnValue]) throws(StoreError) -> [Row]
   /// Makes changes in one transaction.
   ///
-  /// - Returns: How many rows were changed.
+  /// - Returns: The number of changed rows.
   func change(_ calls: [ChangeCall]) throws(StoreError) -> Int
   /// Makes changes of stops, as `StopStore` promises: after every earlier change of another instance, and
   /// with no effect after an error.
@@ -55,11 +55,11 @@ package protocol DatabaseSession: StoreSession {
   /// The hashes of the two numbers of a call, and of its id.
   func hashes(of call: EndedCall) throws(StoreError) -> (numbers: StoreID, call: StoreID)
   func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> RecoveredRecords
-  /// Finishes a purge: deletes instances that have been gone for long, or gives memory back. Called until it
-  /// returns less than `most`.
+  /// Finishes a purge: deletes the rows of instances that ended long ago and old marks of transactions, or
+  /// gives memory back. The store calls it until it returns less than `most`.
   func finishPurge(most: Int) throws(StoreError) -> Int
 
-  // MARK: Notices, devices and claims
+  // MARK: Notifications, devices and claims
 
   func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration
   func removeDevice(of installation: InstallationIdentity) throws(StoreError)
@@ -73,7 +73,7 @@ package protocol DatabaseSession: StoreSession {
 
   // MARK: Installations
 
-  /// `InstallationStore.change`.
+  /// See `InstallationStore.change`.
   func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, receipts: ReceiptReader,
     onOutcome: (InstallationOutcome<Result>) -> Void,
@@ -88,8 +88,8 @@ package protocol DatabaseSession: StoreSession {
   func updateKeys(at now: Instant, _ judge: ([KeyInUse]) -> KeyRuling) throws(StoreError) -> KeyRuling
 }
 
-/// The defaults are for a database with one queue for everything. It never has another transaction running,
-/// and no other instance to tell.
+/// The defaults are for a database with a single queue. It never has another transaction running, and no
+/// other instance needs to be notified.
 extension DatabaseSession {
   package static func settleDoubts(_: Shared, _: SessionQueue<Self>) async throws(StoreError) {}
   package static func leave(_: Shared, _: SessionQueue<Self>) async {}

@@ -1,4 +1,4 @@
-// The appointment operations of a store over database sessions.
+// The store's operations on appointments, run in database sessions.
 
 package import Gate
 
@@ -43,7 +43,8 @@ extension QueuedStore {
     }
   }
 
-  /// A mark in doubt that may still be committed has locked its record: this waits for the lock, or fails.
+  /// If a mark in doubt may still be committed, its transaction has locked the record. Then this function
+  /// waits for the lock, or fails.
   @discardableResult
   package func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool
   {

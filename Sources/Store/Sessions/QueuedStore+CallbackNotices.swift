@@ -1,4 +1,4 @@
-// The notices of callbacks of a store over database sessions.
+// The store's operations on notifications of callbacks, run in database sessions.
 
 package import Gate
 package import JOSE

@@ -1,4 +1,4 @@
-// The callback operations of a store over database sessions.
+// The store's operations on callbacks, run in database sessions.
 
 package import Gate
 
@@ -33,7 +33,8 @@ extension QueuedStore {
     try await sessions.commit { onResult in .callback(.settle(id, settlement, onResult)) }
   }
 
-  /// Waits for earlier transactions whose outcome is not known, so that none of them saves the record later.
+  /// Waits for earlier transactions whose outcome is not known, so that none of them can save the record
+  /// later.
   package func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
     async throws(StoreError)
   {

@@ -1,4 +1,4 @@
-// The installation operations of a store over database sessions.
+// The store's operations on installations, run in database sessions.
 
 package import Gate
 package import JOSE

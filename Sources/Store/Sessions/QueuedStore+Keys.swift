@@ -1,10 +1,10 @@
-// The store keys of a store over database sessions.
+// The store's operations on store keys, run in database sessions.
 
 package import Gate
 package import Sealing
 
 extension QueuedStore {
-  /// How often a portion is read while another process keeps replacing its values.
+  /// How often a portion is read at most while another process keeps replacing its values.
   private static var mostReadings: Int { 3 }
 
   package func keys() async throws(StoreError) -> [KeyInUse] {
@@ -51,7 +51,7 @@ extension QueuedStore {
   ///
   /// - Parameter read: Returns the ids of the rows after an id, and the changes to make. A change has no
   ///   effect if another process has changed the row meanwhile.
-  /// - Returns: How many rows were changed.
+  /// - Returns: The number of changed rows.
   private func replaceAll(
     _ read:
       @escaping @Sendable (Session, _ after: StoreID, _ most: Int) throws(StoreError) -> (
@@ -70,7 +70,8 @@ extension QueuedStore {
       }
       total += made
       readings += 1
-      // Another process changed a row meanwhile, perhaps with the same key: the portion is read again.
+      // Another process changed a row meanwhile, perhaps to a value with the same key, so the portion is read
+      // again.
       guard made == wanted || readings == Self.mostReadings else { continue }
       readings = 0
       last = ids.count == portion ? ids.last : nil

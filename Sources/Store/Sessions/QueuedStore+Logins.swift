@@ -1,4 +1,4 @@
-// The logins of a store over database sessions.
+// The store's operations on logins, run in database sessions.
 
 package import Gate
 

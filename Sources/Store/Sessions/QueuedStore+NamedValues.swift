@@ -1,4 +1,4 @@
-// The registered triggers and the ends of audit chains of a store over database sessions.
+// The store's operations on registered triggers and the ends of audit chains, run in database sessions.
 
 extension QueuedStore {
   package func triggers() async throws(StoreError) -> [StoredTrigger] { try await named(StoredTrigger.self) }

@@ -1,4 +1,4 @@
-// The devices and claims of a store over database sessions.
+// The store's operations on devices and claims, run in database sessions.
 
 package import Gate
 package import JOSE

@@ -1,4 +1,5 @@
-// The key for hashes of phone numbers, and blocked numbers, in a store over database sessions.
+// The store's operations on blocked numbers, and on the key for hashes of phone numbers, run in database
+// sessions.
 
 package import Gate
 import Sealing

@@ -1,9 +1,9 @@
-// The call outcomes of a store over database sessions.
+// The store's operations on call outcomes, run in database sessions.
 
 package import Gate
 
 extension QueuedStore {
-  /// How often a match is tried while other transactions are faster.
+  /// How often a match is tried at most while other transactions are faster.
   private static var mostRounds: Int { 3 }
 
   package func conclude(_ call: EndedCall, within window: CallWindow, at now: Instant)
@@ -19,8 +19,8 @@ extension QueuedStore {
       }
       if let record { return .set(record) }
     }
-    // In each round, another call matched the callback, another callback could match the call, or the
-    // callback ended otherwise.
+    // Each round lost a race: before its commit, the callback got the outcome of another call or ended in
+    // another way, or a second callback became a match for this call.
     return .pending
   }
 }
@@ -39,8 +39,9 @@ extension DatabaseSession {
   }
 
   /// Whether a call may belong to a callback whose numbers were not saved. Earlier releases saved numbers
-  /// only where outcomes were configured. Such a call began at most `window.after` later than the first
-  /// callback that follows the last one without numbers.
+  /// only if outcomes were configured. After the last callback without numbers, the first callback with
+  /// numbers shows when the saving began. A call that began at least `window.after` later than that one can
+  /// only belong to a callback with saved numbers.
   fileprivate func mayHaveUnsavedNumbers(
     _ call: EndedCall, within window: CallWindow
   ) throws(StoreError) -> Bool {

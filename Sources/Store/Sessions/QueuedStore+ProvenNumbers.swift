@@ -1,4 +1,4 @@
-// Proven numbers in a store over database sessions.
+// The store's operations on proven phone numbers, run in database sessions.
 
 package import Gate
 
@@ -21,7 +21,7 @@ extension QueuedStore {
 }
 
 extension QueuedStore {
-  /// Remembers the number of a record that used its proof.
+  /// Saves the number of a record that used its proof as proven.
   func remember(_ intent: CallbackIntent, at now: Instant) async {
     guard let number = intent.ownership, let span = intent.remembersFor, intent.charges?.usesProof == true
     else { return }

@@ -1,7 +1,7 @@
-// How far the report of calls was read, in a store over database sessions.
+// The store's operations on the state of the calls report, run in database sessions.
 
 extension QueuedStore {
-  /// How often a change is tried while other instances are faster.
+  /// How often a change is tried at most while other instances are faster.
   private static var mostRounds: Int { 8 }
 
   package func updateReport<Result: Sendable>(

@@ -1,4 +1,4 @@
-// Verdicts on numbers in a store over database sessions.
+// The store's operations on verdicts on phone numbers, run in database sessions.
 
 extension QueuedStore {
   package func verdict(_ id: StoreID) async throws(StoreError) -> ScreeningVerdict? {

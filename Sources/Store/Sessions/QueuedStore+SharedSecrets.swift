@@ -1,4 +1,4 @@
-// The shared secrets of a store over database sessions.
+// The store's operations on shared secrets, run in database sessions.
 
 import JOSE
 

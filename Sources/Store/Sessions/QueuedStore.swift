@@ -1,12 +1,14 @@
-// A store over database sessions: the implementation of every kind of store.
+// The only implementation of `Store`: runs the work in sessions of SQLite (also in memory) or PostgreSQL.
 
 package import Gate
 import Platform
 
-/// A store whose work runs in sessions, each on a queue of its own. Updates that wait are committed together.
+/// A store whose work runs in database sessions, each on its own queue. Updates that wait are committed
+/// together.
 ///
-/// Each function passes its work on: to `commit` if it shares a transaction with others, otherwise to
-/// `sessions.call`, with what its success shows about the store's health.
+/// Each function passes its work to `commit` if it can share a transaction with others. Otherwise it passes
+/// the work to `sessions.call`, and says with a `StoreHealth.Effect` what a success shows: whether the store
+/// can be read, or also written.
 package final class QueuedStore<Session: DatabaseSession>: Store {
   package let sessions: SessionQueue<Session>
   package let sharing: StoreSharing
@@ -99,9 +101,9 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     }
   }
 
-  /// Changes the stops. If the caller has already got an error, for example because the disk hangs, and the
-  /// change succeeds after all, the change is undone. Other stops stay: another process may have changed them
-  /// meanwhile.
+  /// Changes the stops. If the change succeeds after the caller has already got an error, for example because
+  /// the disk did not respond, the change is undone. Other stops stay as they are: another process may have
+  /// changed them meanwhile.
   private func changeStops(
     _ target: Stop.Target, _ action: Stop.Action, _ calls: [ChangeCall]
   ) async throws(StoreError) {
@@ -110,7 +112,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
       try session.changeStops(calls)
       return before
     } undo: { session, before in
-      // If the disk hangs again, the next refresh of every instance shows what the store has.
+      // If the disk does not respond again, the next refresh of every instance shows the stops in the store.
       do throws(StoreError) {
         let former = before.filter { $0.isOf(target, action) }
         _ = try session.change(Self.removals(target, action) + former.map(\.saving))
@@ -118,12 +120,12 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     }
   }
 
-  // MARK: Doubts
+  // MARK: Transactions in doubt
 
-  /// Waits for the transactions whose outcome is not known, in stores that may have some.
+  /// Waits for the transactions whose outcome is not known, in a store that may have such transactions.
   func settleDoubts() async throws(StoreError) { try await Session.settleDoubts(shared, sessions) }
 
-  // MARK: Forgetting
+  // MARK: Deletion
 
   @discardableResult package func purge(at now: Instant) async throws(StoreError) -> Int {
     var total = try await purge(StopStatements.purgeAllowances, upTo: now.seconds, most: 2000)
@@ -131,7 +133,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     total += try await sessions.call(.updates) { session throws(StoreError) in
       try session.change([ChangeCall(StopStatements.purge, seconds)])
     }
-    // Claims, uses of webhook names, and notices are deleted after a day.
+    // Claims, uses of webhook names, and notifications are deleted after a day.
     for purge in NoticeStatements.purges { total += try await self.purge(purge, upTo: now.claimHorizon) }
     total += try await self.purge(
       NumberStatements.purge, upTo: now.advanced(by: .seconds(-BlockedNumber.lingering)).nanosecondsSinceEpoch
@@ -154,13 +156,12 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     }
   }
 
-  /// Reads rows.
   func rows<Row>(_ query: Query<Row>, _ values: ColumnValue...) async throws(StoreError) -> [Row] {
     try await sessions.call(.reads) { session throws(StoreError) in try session.rows(query, values) }
   }
 
-  /// Changes something in a session and waits for the commit. If sessions share transactions, this is part of
-  /// the transaction of the waiting updates.
+  /// Runs a change in a session and waits for its commit. If sessions share transactions, the change is part
+  /// of the transaction of the waiting updates.
   func join<R: Sendable>(
     _ body: @escaping @Sendable (any DatabaseSession) throws(StoreError) -> R
   ) async throws(StoreError) -> R {
@@ -172,7 +173,7 @@ package final class QueuedStore<Session: DatabaseSession>: Store {
     }
   }
 
-  /// Deletes in portions, so that other work gets its turn in between.
+  /// Deletes in portions, so that other work can run in between. Returns the number of deleted rows.
   func inPortions(
     _ most: Int = Session.portion,
     _ body: @escaping @Sendable (Session, _ most: Int) throws(StoreError) -> Int

@@ -1,4 +1,5 @@
-// Queues work for blocking database sessions, runs waiting jobs together, and refuses work that would wait too long.
+// Queues work for blocking database sessions, runs waiting jobs together, and refuses work that would wait
+// too long.
 
 import Dispatch
 package import Gate
@@ -86,10 +87,10 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
       [Worker(label: label, make: make)], patience: patience, hasDeadlines: false, health, SystemClock())
   }
 
-  /// How many entries wait for a session.
+  /// The number of entries that wait for a session.
   var waiting: Int { work.waiting }
 
-  /// How many sessions have nothing to do.
+  /// The number of sessions without work.
   var idle: Int { work.idle }
 
   // MARK: Callers
@@ -108,9 +109,9 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     }
   }
 
-  /// Waits until some work is committed; returns the last result it reported.
+  /// Waits until some work is committed, and returns the last result that it reported.
   ///
-  /// - Parameter work: Makes the work from the function that gets its result.
+  /// - Parameter work: Makes the work. Its argument is the function to which the work reports its result.
   package func commit<R: Sendable>(
     _ work: (_ onResult: @escaping @Sendable (R) -> Void) -> UpdateJob.Work
   ) async throws(StoreError) -> R {
@@ -130,7 +131,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
   /// Runs a function in a session and waits for its result.
   ///
   /// - Parameters:
-  ///   - effect: What success shows about the store.
+  ///   - effect: The conclusion about the store if the function succeeds.
   ///   - isProbe: Whether the function runs even while the store does not respond.
   ///   - mayTakeLong: Whether a session without deadlines may run the function for any time without counting
   ///     as hanging.
@@ -205,10 +206,10 @@ private final class Answer: Sendable {
 
   private let state = Mutex(State())
 
-  /// Remembers what to do once the result is committed.
+  /// Saves the function that reports the result. It is called after the commit.
   func say(_ success: @escaping @Sendable () -> Void) { state.withLock { $0.success = success } }
 
-  /// Gives the caller the last result, or an error.
+  /// Reports the last result, or an error, to the caller.
   ///
   /// - Returns: Whether this was the first answer.
   @discardableResult

@@ -2,14 +2,14 @@
 
 /// A session with a file or a server, whose functions block. Only one queue uses it.
 package protocol StoreSession: AnyObject, SendableMetatype {
-  /// Runs all jobs in one transaction. Returns after the commit: when it is on the disk, unless the jobs only
-  /// change allowances. Such jobs come without others.
+  /// Runs all jobs in one transaction, and returns after the commit. The commit is then on the disk, unless
+  /// the jobs only change allowances. Such jobs are never mixed with others.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError)
   /// Releases everything that the session has open.
   func close()
 }
 
-/// A wait that doubles with each failure, up to a limit, and that a success resets.
+/// A waiting time that doubles with each failure, up to a limit, and that a success resets.
 package struct BackOff {
   private var failures = 0
   private let first: Duration
@@ -23,8 +23,8 @@ package struct BackOff {
   /// Resets the wait after a success.
   package mutating func succeeded() { failures = 0 }
 
-  /// Returns how long to wait after another failure. A random part of up to a quarter is left out, so that
-  /// instances do not retry in step.
+  /// Returns how long to wait after another failure. The time is shortened at random by up to a quarter, so
+  /// that instances do not retry in step.
   package mutating func failed() -> Duration {
     let wait = min(longest, first * (1 << min(failures, 10)))
     failures += 1

@@ -1,9 +1,9 @@
-// One change to a store, waiting to be committed with others in a transaction.
+// A change of the store that waits to be committed together with others in one transaction.
 
 package import Gate
 package import JOSE
 
-/// One caller's change, which is committed together with those that wait beside it.
+/// A caller's change, which is committed together with the others that wait.
 package struct UpdateJob: Sendable {
   package enum Work: Sendable {
     /// A change of allowances: the keys to read and lock, the time, and the function that makes the change.
@@ -19,7 +19,7 @@ package struct UpdateJob: Sendable {
   package let work: Work
   /// Whether the job only changes allowances.
   package var counts: Bool { if case .allowances = work { true } else { false } }
-  /// Tells the caller that the job is committed, or why not. Only the first call counts.
+  /// Tells the caller that the job is committed, or the error. Only the first call counts.
   let finish: @Sendable (StoreError?) -> Void
 }
 

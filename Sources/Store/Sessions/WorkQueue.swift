@@ -1,13 +1,13 @@
-// Queues work for sessions of any kind, and refuses work that would wait too long.
+// The queue behind `SessionQueue`, for all types of sessions. It refuses work that would wait too long.
 
 import Dispatch
 import Gate
 import Platform
 import Synchronization
 
-/// The part of `SessionQueue` that is the same for all types of sessions. Sessions are indices here.
+/// The part of `SessionQueue` that is the same for all types of sessions. Here, a session is an index.
 ///
-/// This class is not generic as `SessionQueue` is: generic code would ask the runtime for the type of each
+/// Unlike `SessionQueue`, this class is not generic: generic code would ask the runtime for the type of each
 /// entry and each state, for every operation.
 final class WorkQueue: Sendable {
   struct Call: Sendable {
@@ -16,12 +16,13 @@ final class WorkQueue: Sendable {
     let isProbe: Bool
     /// Whether the call may take any time in a session without deadlines.
     var mayTakeLong = false
-    /// Runs the call in a session. `onEnd` gets the result before the caller does.
+    /// Runs the call in a session. `onEnd` gets the error, or nil for success, before the caller gets the
+    /// result.
     let body: @Sendable (_ session: Int, _ onEnd: (StoreError?) -> Void) -> Void
     let fail: @Sendable (StoreError) -> Void
   }
 
-  /// Indirect, because entries are copied often and a change of a callback is several hundred octets.
+  /// Indirect, because entries are copied often, and a change of a callback has several hundred octets.
   indirect enum Work: Sendable {
     case update(UpdateJob)
     case call(Call)
@@ -41,26 +42,26 @@ final class WorkQueue: Sendable {
 
   private struct State: Sendable {
     var waiting: [Entry] = []
-    /// The indices of workers without work. The last one gets the next work.
+    /// The indices of sessions without work. The last one gets the next work.
     var idle: [Int]
-    /// The work that the session without deadlines runs and that has no result yet.
+    /// The work that the session without deadlines is running and that has no result yet.
     var running: [Entry] = []
-    /// Whether a caller got the error that this session takes too long.
+    /// Whether a caller has got an error because this session takes too long.
     var isHanging = false
     var isClosed = false
     var isWatched = false
   }
 
-  /// The next step for new work.
+  /// The next step for a new entry.
   private enum Next: Sendable {
     case wake(Int)
     case wait
     case refuse(StoreError)
   }
 
-  /// The most updates in one transaction.
+  /// The maximum number of updates in one transaction.
   private static let mostTogether = 256
-  /// The most entries that may wait.
+  /// The maximum number of waiting entries.
   private static let mostWaiting = 16_384
   /// The queues of the sessions, by index.
   private let queues: [DispatchQueue]
@@ -68,7 +69,7 @@ final class WorkQueue: Sendable {
   private let state: Mutex<State>
   private let clock: any TimeSource
   private let health: StoreHealth
-  /// How long work may take. Late work fails after at most a fifth more than this.
+  /// The time limit of work. Late work fails after at most a fifth more than this.
   private let patience: Duration
   private let hasDeadlines: Bool
 
@@ -89,14 +90,14 @@ final class WorkQueue: Sendable {
     state = Mutex(State(idle: Array(queues.indices.reversed())))
   }
 
-  /// How many entries wait for a session.
+  /// The number of entries that wait for a session.
   var waiting: Int { state.withLock { $0.waiting.count } }
 
-  /// How many sessions have nothing to do.
+  /// The number of sessions without work.
   var idle: Int { state.withLock { $0.idle.count } }
 
-  /// Finishes running work and has every session closed on its queue. Waiting and new work fails. A session that hangs stays until the
-  /// process ends.
+  /// Finishes running work and closes every session on its queue. Waiting and new work fails. A session that
+  /// hangs stays open until the process ends.
   func close(_ closeSession: @escaping @Sendable (Int) -> Void) async {
     let (dropped, isHanging) = state.withLock { state in
       state.isClosed = true
@@ -133,7 +134,8 @@ final class WorkQueue: Sendable {
         let error = StoreError(.unavailable, "wait", "\(Self.mostWaiting) operations are waiting already")
         return (.refuse(error), false)
       }
-      // The oldest entry has waited half the limit already. Refuse this one now instead of letting it time out.
+      // The oldest entry has already waited half the limit. Refuse this one now instead of letting it time
+      // out.
       if !entry.isProbe, let first = state.waiting.first, entry.since - first.since >= patience / 2 {
         let error = StoreError(.unavailable, "wait", "operations wait for \(patience / 2) already")
         return (.refuse(error), false)
@@ -152,7 +154,7 @@ final class WorkQueue: Sendable {
     if isUnwatched { watch() }
   }
 
-  /// Runs waiting work until none is left, on the worker's queue.
+  /// Runs waiting work on the session's queue until there is no more.
   private func run(_ index: Int) {
     var hasFailed = false
     while true {
@@ -160,8 +162,8 @@ final class WorkQueue: Sendable {
         state.running = []
         state.isHanging = false
         guard let first = state.waiting.first else {
-          // A failing session soon becomes idle. If it got the next work, it would take work from sessions
-          // that do not fail.
+          // A session that fails is soon without work again. If it got the next work first, it would take
+          // work from sessions that do not fail.
           state.idle.insert(index, at: hasFailed ? 0 : state.idle.endIndex)
           return []
         }
@@ -208,10 +210,10 @@ final class WorkQueue: Sendable {
     }
   }
 
-  /// Commits jobs together. If the database rejects one, or has a row for it that cannot be read, commits each alone, so that it cannot
-  /// fail the others.
+  /// Commits jobs together. If the database rejects one of them, or cannot read a row for one, commits each
+  /// job alone, so that this one does not make the others fail.
   ///
-  /// - Returns: Whether all are committed.
+  /// - Returns: Whether all jobs are committed.
   private func commit(_ jobs: [UpdateJob], _ session: Int) -> Bool {
     let begun = clock.now
     do throws(StoreError) {
@@ -233,7 +235,7 @@ final class WorkQueue: Sendable {
     StoreError(.unavailable, "wait", "the store has not responded for \(patience)")
   }
 
-  /// Checks for overdue work from time to time, while there is work.
+  /// Fails overdue work. Runs again and again, every fifth of `patience`, while there is work to watch.
   private func watch() {
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds(patience) / 5) {
       let (waited, ran, isNeeded) = self.state.withLock { state in

@@ -6,8 +6,8 @@ import Platform
 
 /// The jobs of a transaction, with store ids in place of keys, and the states that they change.
 ///
-/// A store reads and locks the rows that `allowances`, `begins` and `callbacks` name, and adds them. Then it runs the jobs, and
-/// writes `writes` and the book's changes.
+/// A store reads and locks the rows that `allowances`, `begins` and `callbacks` name, and adds them. Then it
+/// runs the jobs, and saves `writes` and the changes of `book`.
 package struct WorkingSet {
   private indirect enum Named {
     case allowances([StoreID], Instant, ([AllowanceState?], Instant) -> [AllowanceWrite])
@@ -31,38 +31,41 @@ package struct WorkingSet {
   private var jobs: [Named] = []
   /// The allowances to read.
   package private(set) var allowances: Set<StoreID> = []
-  /// The keys and dedupe entries to read for callbacks that begin.
+  /// The keys and dedupe entries to read, for callbacks that begin and appointments that are booked or moved.
   package private(set) var begins: [CallbackNames] = []
   /// The slots whose appointments to count, by their first seconds.
   package private(set) var slots: Set<Int64> = []
   /// The numbers whose appointments to read.
   package private(set) var numbers: Set<StoreID> = []
-  /// The installations that book. They are locked first, so that none is revoked meanwhile.
+  /// The installations that book appointments. They are locked first, so that none is revoked meanwhile.
   package private(set) var installations: Set<InstallationIdentity> = []
-  /// Whether a callback begins in this process. The store then saves the process's heartbeat first.
+  /// Whether this process begins a callback, or marks an appointment for its call. The store then saves the
+  /// process's heartbeat first.
   package private(set) var startsCallbacks = false
-  /// Whether a caller may ask for the outcome after an error in doubt, of a new record or an end. The store
-  /// then remembers the transaction's mark.
+  /// Whether a caller may look up the outcome if the commit is in doubt: of a new record, or of the end of an
+  /// appointment. The store then remembers the transaction.
   package private(set) var isFoundOut = false
-  /// The records to read. This includes callbacks that are about to begin, since their ids must be free.
+  /// The records to read. These include callbacks that are about to begin, whose ids must be free.
   package private(set) var callbacks: Set<CallbackID> = []
-  /// The records among them that exist already, whose keys and dedupe entries are read too.
+  /// The records among `callbacks` whose keys and dedupe entries are read too, because the jobs may change
+  /// them.
   package private(set) var ending: Set<CallbackID> = []
 
-  /// The ended calls whose callbacks are read again, with all that may have begun meanwhile.
+  /// The ended calls to match. All callbacks that may belong to them are read again, including those that
+  /// began after the first match.
   package private(set) var calls: [SoughtCall] = []
-  /// The hashes of the two numbers of each call, locked before anything else. So a callback between these
-  /// numbers begins either before a call is matched, or after that.
+  /// The hashes of the two numbers of each call, which are locked before anything else. So a callback between
+  /// these numbers begins either before or after a call is matched.
   package private(set) var lines: Set<StoreID> = []
 
-  /// The time by the database's clock once the allowances are locked, if the store has read it.
+  /// The time by the database's clock after the allowances are locked; nil if the store has not read it.
   package var databaseTime: Instant?
   private var states: [StoreID: AllowanceState?] = [:]
   /// The allowances that the appointments of a revoked or replaced installation give back when they end.
   private var returned: [CallbackID: (receipts: [AllowanceReceipt], ids: [StoreID])] = [:]
-  /// The writes of allowances.
+  /// The changes of allowances to save.
   package private(set) var writes: [StoreID: AllowanceWrite] = [:]
-  /// The rows of callbacks.
+  /// The rows of callbacks and their changes.
   package var book = CallbackBook()
 
   package init(_ jobs: [UpdateJob], ids maker: StoreIDMaker) {
@@ -153,7 +156,8 @@ package struct WorkingSet {
 
   /// The appointments of a revoked or replaced installation, for a transaction without jobs.
   ///
-  /// - Parameter returned: What each of them gives back if it ends. A record without an entry gives nothing back.
+  /// - Parameter returned: The allowances that each appointment gives back if it ends. An appointment without
+  ///   an entry gives nothing back.
   package init(
     succeeding ids: Set<CallbackID>, returning returned: [CallbackID: [KeptReceipt]], ids maker: StoreIDMaker
   ) {
@@ -189,13 +193,13 @@ package struct WorkingSet {
     numbers.insert(number)
   }
 
-  /// Adds an allowance's state that was read.
+  /// Adds an allowance's state that was read; nil if the store has no state of it.
   package mutating func add(_ id: StoreID, _ state: AllowanceState?) { states.updateValue(state, forKey: id) }
 
-  /// Whether there is nothing to read.
+  /// Whether there are no rows to read.
   package var isEmpty: Bool { allowances.isEmpty && begins.isEmpty && callbacks.isEmpty }
 
-  /// Whether there is anything to write.
+  /// Whether there are changes to save.
   package var isChanged: Bool { !writes.isEmpty || !book.changes.isEmpty }
 
   private func states(_ ids: [StoreID]) -> [AllowanceState?] { ids.map { states[$0] ?? nil } }
@@ -263,7 +267,7 @@ package struct WorkingSet {
   }
 }
 
-/// An expiry rounded up to ten minutes, so that an index of expiries seldom changes.
+/// An expiry in seconds, rounded up to ten minutes, so that the index of expiries seldom changes.
 package func coarseExpiry(_ seconds: Int64) -> Int64 {
   seconds.addingClamped(599) / 600 * 600
 }

@@ -1,12 +1,13 @@
-// Runs asynchronous work one piece at a time, in order.
+// Runs asynchronous pieces of work one at a time, in order.
 
 import Synchronization
 
-/// Runs pieces of work one after the other, in the order in which they were announced. A piece must not wait for another one.
+/// Runs pieces of work one after the other, in the order in which they were announced. A piece must not wait
+/// for another piece.
 final class OneAtATime: Sendable {
   private struct State: Sendable {
     var announced = 0
-    /// The piece that runs, or that is to run next.
+    /// The number of the piece that runs, or that runs next.
     var current = 1
     var waiting: [Int: UnsafeContinuation<Void, Never>] = [:]
   }

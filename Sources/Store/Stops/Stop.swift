@@ -1,9 +1,9 @@
-// One stop of the kill switch: its target, actions, start, end, reason and operator.
+// One stop of the kill switch: which requests it refuses, from when, until when and why.
 
 public import Gate
 import Texts
 
-/// One stop: target, action, start, end, reason and operator.
+/// A stop of the kill switch: the requests of its target and action are refused.
 public struct Stop: Hashable, Sendable {
   /// The requests that a stop applies to.
   public enum Target: Sendable {
@@ -27,12 +27,11 @@ public struct Stop: Hashable, Sendable {
   public var action: Action
   /// When the stop began, in seconds since the epoch.
   public var since: Int64
-  /// When it ends automatically, in seconds since the epoch; nil for a stop that lasts until an operator ends
-  /// it.
+  /// When the stop ends automatically, in seconds since the epoch; nil if it lasts until an operator ends it.
   public var until: Int64?
   /// The reason, for operators.
   public var reason: String?
-  /// The operator who last requested it. Nil for a stop of an earlier release.
+  /// The operator who last requested the stop. Nil for a stop of an earlier release.
   public var by: Operator.Identity?
 
   public init(
@@ -47,14 +46,14 @@ public struct Stop: Hashable, Sendable {
     self.by = by
   }
 
-  /// The same stop of another action.
+  /// The same stop with another action.
   func of(_ action: Action) -> Stop {
     var stop = self
     stop.action = action
     return stop
   }
 
-  /// The rest of the stop after an action is resumed.
+  /// The parts of the stop that are left after an action is resumed.
   func without(_ resumed: Action) -> [Stop] {
     action.single.filter { !resumed.single.contains($0) }.map { of(.one($0)) }
   }
@@ -62,10 +61,10 @@ public struct Stop: Hashable, Sendable {
   /// Whether the stop has ended at a time, in seconds since the epoch.
   func hasEnded(at seconds: Int64) -> Bool { until.map { $0 <= seconds } ?? false }
 
-  /// The result of a second stop of the same target and action: the earlier start, the later end, and the last reason and operator. A second stop
-  /// never shortens the first. The stores' SQL does the same.
+  /// The result of a second stop of the same target and action. It has the earlier start and the later end,
+  /// so a second stop never shortens the first. It has the later reason and operator, if there are any. If
+  /// the first stop has ended, the result is the second. The stores' SQL does the same.
   func joined(by later: Stop) -> Stop {
-    // A stop that has ended does not count.
     guard !hasEnded(at: later.since) else { return later }
     var joined = self
     joined.until = if let until, let other = later.until { max(until, other) } else { nil }
@@ -87,7 +86,7 @@ extension Stop.Target: Hashable {
 }
 
 extension Stop.Target {
-  /// The kind of target and its id, empty for all, in the words of the admin API and of the store.
+  /// The kind of target, and its id, which is empty for `all`. The admin API and the store use these words.
   public var parts: (scope: String, id: String) {
     switch self {
     case .all: ("all", "")
@@ -96,7 +95,8 @@ extension Stop.Target {
     }
   }
 
-  /// Reads the words of `parts`; nil for any other word, and for `all` with an id.
+  /// Reads the words of `parts`; nil for any other word, for `all` with an id, and for other targets without
+  /// one.
   public init?(scope: String, id: String?) {
     switch (scope, id ?? "") {
     case ("all", ""): self = .all
@@ -108,7 +108,7 @@ extension Stop.Target {
 }
 
 extension Stop.Action: RawRepresentable {
-  /// The names of all stops' actions: those of requests, and `all`.
+  /// The names of all actions that a stop can have: those of requests, and `all`.
   public static let names = Gate.Action.allCases.map(\.rawValue) + ["all"]
 
   /// The name of the action, or `all`.
@@ -119,7 +119,7 @@ extension Stop.Action: RawRepresentable {
     }
   }
 
-  /// Reads a name; nil for any other word.
+  /// Reads the name of an action; nil for any other word.
   public init?(rawValue: String) {
     if rawValue == "all" {
       self = .all
@@ -130,7 +130,7 @@ extension Stop.Action: RawRepresentable {
     }
   }
 
-  /// The actions of requests that it covers.
+  /// The actions of requests to which the stop applies.
   package var single: [Gate.Action] {
     switch self {
     case .one(let action): [action]
@@ -140,12 +140,13 @@ extension Stop.Action: RawRepresentable {
 }
 
 extension Stop {
-  /// The durations of a stop. A longer stop has no end.
+  /// The allowed durations of a stop that ends automatically. For a longer stop, an operator sets no end.
   package static let durations: ClosedRange<Duration> = .seconds(1) ... .seconds(365 * 86_400)
-  /// The longest reason, in characters.
+  /// The maximum length of a reason, in Unicode scalars.
   package static let longestReason = 200
 
-  /// Whether a text can be a reason: one line that fits the store and a terminal.
+  /// Whether a text can be a reason: not blank, at most `longestReason` long, and on one line without
+  /// characters that a terminal would interpret.
   package static func isReason(_ text: String) -> Bool {
     let isText = text.unicodeScalars.allSatisfy { scalar in
       switch scalar.properties.generalCategory {

@@ -1,4 +1,4 @@
-// The kill switch as requests see it: the stops of the store, cached in memory.
+// The kill switch for requests: a cached copy of the stops in the store, refreshed in the background.
 
 public import Gate
 public import Platform
@@ -6,7 +6,7 @@ import Synchronization
 
 /// The current stops, read for every request and refreshed in the background.
 ///
-/// Without any stop, which is nearly always, a read costs one atomic load.
+/// Usually there is no stop, and a read costs one atomic load.
 ///
 /// Changes are numbered, and the store gets them in that order. A resume ends the stops with smaller numbers,
 /// but no stop that was made while the resume ran.
@@ -23,13 +23,13 @@ public final class StopBoard: Sendable {
   }
 
   private struct State {
-    /// All stops that apply at this instance.
+    /// All stops that apply at this instance, saved or not.
     var stops = StopSet()
     /// The stops in the store, as far as this instance knows.
     var saved = StopSet()
     var refreshedAt: MonotonicTime?
     var unsaved: [Unsaved] = []
-    /// Counts changes made here, so that a refresh that began before one does not undo it.
+    /// The number of changes made here. A refresh that began before a change must not undo it.
     var changes = 0
   }
 
@@ -54,17 +54,18 @@ public final class StopBoard: Sendable {
     return state.withLock { $0.stops.stop(for: action, callerID: callerID, appID: appID, at: seconds) }
   }
 
-  /// Whether the store's stops are known, so that `stop(for:)` can be trusted. False only between `awaitStore` and the next refresh.
+  /// Whether the store's stops are known, so that `stop(for:)` can be trusted. False only between
+  /// `awaitStore` and the next successful refresh.
   public var isKnown: Bool { !isAwaited.load(ordering: .relaxed) }
 
-  /// Tells the board that the server starts without its store. Nothing that a stop could refuse may be served
-  /// before the stops are known.
+  /// Records that the server starts without its store. Until the stops are known, the server must not serve
+  /// requests that a stop could refuse.
   public func awaitStore() { isAwaited.store(true, ordering: .relaxed) }
 
-  /// The time for the beginning and end of stops: the store's clock, in seconds since the epoch.
+  /// The time for the beginning and end of stops, by the store's clock, in seconds since the epoch.
   public var time: Int64 { clock.unixTime.seconds }
 
-  /// All stops that apply at this instance.
+  /// All stops that apply at this instance, saved or not.
   public var stops: StopSet { state.withLock { $0.stops } }
 
   /// Whether a stop of `stops` applies only at this instance, because the store could not save it.
@@ -90,10 +91,11 @@ public final class StopBoard: Sendable {
   /// The time since the last refresh; nil before the first one.
   public var age: Duration? { state.withLock { $0.refreshedAt }.map { clock.now.age(since: $0) } }
 
-  /// Fetches the stops. If the store cannot be read, the old ones stay.
+  /// Reads the stops from the store. If the store cannot be read, or if stops were changed here meanwhile,
+  /// the old ones stay.
   ///
   /// - Parameters:
-  ///   - isStoreBack: Whether the store can be written. If so, the stops that it could not save end.
+  ///   - isStoreBack: Whether the store can be written again. If so, the stops that it could not save end.
   ///   - onEnd: Gets the stops of this board that have ended.
   ///   - onLapse: Gets the stops that end because the store works again and does not have them.
   public func refresh(
@@ -115,7 +117,7 @@ public final class StopBoard: Sendable {
       state.saved = stops
       state.stops = stops
       for entry in state.unsaved { state.stops.stop(entry.stop) }
-      // A store keeps ended stops a while longer, for instances whose clocks are behind.
+      // The store keeps ended stops a while longer, for instances whose clocks are behind.
       let seconds = clock.unixTime.seconds
       _ = state.stops.removeEnded(at: seconds)
       state.refreshedAt = started
@@ -129,8 +131,8 @@ public final class StopBoard: Sendable {
   }
 
   /// Adds a stop. It applies here at once, is then saved in the store, and applies at other instances after
-  /// their next refresh. If the store fails, the stop still applies here until a refresh finds that the store
-  /// works again.
+  /// their next refresh. If the store fails, the stop applies here until a refresh finds that the store works
+  /// again.
   public func stop(_ stop: Stop) async throws(StoreError) {
     let number = change { state in
       let number = changing.announce()
@@ -156,8 +158,9 @@ public final class StopBoard: Sendable {
     }
   }
 
-  /// Ends the stops that were made before this call. The store saves this first. Otherwise requests could
-  /// resume, and a restart would stop them again.
+  /// Ends the stops of exactly this target, for these actions, that were made before this call. The store
+  /// saves the end first. Otherwise, a restart could stop requests again that were already resumed.
+  ///
   /// - Returns: Whether this board had such a stop.
   @discardableResult
   public func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) -> Bool {

@@ -1,4 +1,4 @@
-// The set of all stops that are in force at one time.
+// A set of stops of the kill switch, and the search for the stop that applies to a request.
 
 public import Gate
 
@@ -13,13 +13,11 @@ public struct StopSet: Hashable, Sendable {
   /// The stops by target and action. The action of each stop is its key's single action, never `all`.
   private var stops: [Key: Stop] = [:]
 
-  /// How long stores keep a stop after its end, in seconds: more than instances' clocks differ.
+  /// How long a store keeps a stop after its end, in seconds: more than instances' clocks may differ.
   package static let lingering: Int64 = 60
 
-  /// Nothing stopped.
   public init() {}
 
-  /// Whether nothing is stopped.
   public var isEmpty: Bool { stops.isEmpty }
 
   /// Adds a stop. If the same target and action are already stopped, the earlier start and the later end
@@ -32,9 +30,9 @@ public struct StopSet: Hashable, Sendable {
     }
   }
 
-  /// Removes ended stops.
+  /// Removes the stops that have ended.
   ///
-  /// - Returns: The removed stops, as `list` shows them.
+  /// - Returns: The removed stops, combined as in `list`.
   public mutating func removeEnded(at seconds: Int64) -> [Stop] {
     var ended = StopSet()
     for (key, stop) in stops where stop.hasEnded(at: seconds) {
@@ -44,21 +42,22 @@ public struct StopSet: Hashable, Sendable {
     return ended.list
   }
 
-  /// The ended stops that do not continue in a later set, as `list` shows them.
+  /// The ended stops of this set whose target and action are not stopped in a later set, combined as in
+  /// `list`.
   func ended(at seconds: Int64, in later: StopSet) -> [Stop] {
     var ended = StopSet()
     ended.stops = stops.filter { key, stop in stop.hasEnded(at: seconds) && later.stops[key] == nil }
     return ended.list
   }
 
-  /// Whether each action of a stop is stopped until the same time.
+  /// Whether the set has each action of a stop, with the same end.
   func covers(_ stop: Stop) -> Bool {
     stop.action.single.allSatisfy { action in
       stops[Key(target: stop.target, action: action)].map { $0.until == stop.until } ?? false
     }
   }
 
-  /// Whether each action of a stop is stopped, however long.
+  /// Whether the set has each action of a stop, with any end.
   func includes(_ stop: Stop) -> Bool {
     stop.action.single.allSatisfy { stops[Key(target: stop.target, action: $0)] != nil }
   }
@@ -68,7 +67,8 @@ public struct StopSet: Hashable, Sendable {
     for action in action.single { stops[Key(target: target, action: action)] = nil }
   }
 
-  /// The widest stop that applies to a request; nil if the request may continue.
+  /// The stop with the widest target that applies to a request (all, then its app, then its caller); nil if
+  /// the request may continue.
   ///
   /// - Parameter seconds: The time, in seconds since the epoch.
   public func stop(
@@ -84,8 +84,8 @@ public struct StopSet: Hashable, Sendable {
     stops[Key(target: target, action: action)].flatMap { $0.hasEnded(at: seconds) ? nil : $0 }
   }
 
-  /// The stops in a fixed order. If every action of a target is stopped alike, this is shown as one stop of
-  /// `all`.
+  /// The stops in a fixed order. If every action of a target is stopped in the same way, the list has a
+  /// single stop of `all` for them.
   public var list: [Stop] {
     var list: [Stop] = []
     for stops in Dictionary(grouping: stops.values, by: \.target).values {
@@ -104,7 +104,7 @@ public struct StopSet: Hashable, Sendable {
 }
 
 extension StopSet {
-  /// A set from a store's rows. Rows with unknown words, from a newer version, stop everything that they may
+  /// Reads a store's rows. A row with unknown words is from a newer version, and stops everything that it may
   /// mean.
   package init(rows: [Row]) {
     self.init()

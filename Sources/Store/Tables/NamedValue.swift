@@ -1,8 +1,8 @@
-// Values of a kind in `callgate_meta`, each with a name: registered triggers and the ends of audit chains.
+// Named JSON values in the table `callgate_meta`: registered triggers and the ends of audit chains.
 
 import JSON
 
-/// A JSON object in `callgate_meta`, under its kind's prefix and its own name.
+/// A JSON object in the table `callgate_meta`, under the prefix of its kind and its own name.
 protocol NamedValue: Sendable {
   /// The prefix of the names of this kind in `callgate_meta`.
   static var prefix: String { get }

@@ -1,9 +1,9 @@
-// A row that a database has returned, in a form that is the same for every database.
+// A row in the result of a query, in a form that is the same for every database.
 
 package import Gate
 package import JOSE
 
-/// The values of a row, by index.
+/// The values of a row, read by index.
 package struct ResultRow {
   private let values: ArraySlice<ColumnValue>
 
@@ -15,7 +15,7 @@ package struct ResultRow {
   /// The row without its first values.
   package func dropFirst(_ count: Int) -> ResultRow { ResultRow(values.dropFirst(count)) }
 
-  /// Reads a row of a table from the first values.
+  /// Reads an entry of a table from the first values of the row.
   package func entry<Entry: TableEntry>() throws(UnreadableValue) -> Entry {
     try Entry(TableRow(ResultRow(values.prefix(Entry.Column.table.count))))
   }
@@ -70,7 +70,7 @@ package struct ResultRow {
     return word
   }
 
-  // MARK: Values that are always there
+  // MARK: Values that are never NULL
 
   private func value<Value>(_ value: Value?, _ place: Int) throws(UnreadableValue) -> Value {
     guard let value else { throw unreadable(place) }

@@ -1,22 +1,21 @@
-// A table, declared once for every database: the columns, their types, and how a row is written and read.
+// Declares a table once for every database: its columns, their types, and how a row is written and read.
 
 package import Gate
 package import JOSE
 
-/// The columns of a table: a case for each, in the order in which rows are read and written.
+/// The columns of a table: one case for each, in the order in which rows are read and written.
 ///
-/// A forgotten column does not compile. A case without a description is missing in `column`. An entry's
-/// initializer needs a value for each property, and reads it from a column by its case.
+/// The compiler finds a forgotten column: `column` needs a description of each case, and the entry's
+/// initializer needs a value for each property.
 package protocol TableColumn: CaseIterable, RawRepresentable<Int>, Sendable where AllCases == [Self] {
-  /// The value that a row describes.
+  /// The type of the values that the rows contain.
   associatedtype Entry: TableEntry where Entry.Column == Self
 
-  /// The table of these columns.
   static var table: Table<Self> { get }
   var column: ColumnDescription<Entry> { get }
 }
 
-/// The value that a row of a table describes.
+/// A value that is saved as a row of a table.
 package protocol TableEntry {
   associatedtype Column: TableColumn where Column.Entry == Self
 
@@ -24,21 +23,21 @@ package protocol TableEntry {
   init(_ row: TableRow<Column>) throws(UnreadableValue)
 }
 
-/// A value of a row that cannot be read. It is never treated as absent, because it could then be written back
-/// as absent.
+/// The error for a value in a row that cannot be read. Such a value is never treated as absent, because a
+/// later write would then delete it.
 package struct UnreadableValue: Error {
-  /// The index of the value's column.
+  /// The index of the column.
   package let column: Int
 
   package init(column: Int) { self.column = column }
 }
 
-/// The type of a column, how it is written, and whether it ever changes.
+/// The description of a column: its type, its value, and whether it ever changes.
 package struct ColumnDescription<Entry>: Sendable {
-  /// Whether a new version of an existing row may change a column.
+  /// Whether a column of an existing row may change.
   package enum Change: Sendable {
     case never, changes
-    /// The greater value stays.
+    /// The column changes only to a greater value.
     case grows
   }
 
@@ -84,17 +83,17 @@ package struct ColumnDescription<Entry>: Sendable {
   }
 }
 
-/// The names of a table and its columns, as statements use them.
+/// The names of a table and its columns, for use in statements.
 package struct Table<Column: TableColumn>: Sendable {
   package let name: String
   package let columns: [String]
   package let types: [ColumnType]
   private let descriptions: [ColumnDescription<Column.Entry>]
-  /// The functions that return each column's value of an entry. Without the descriptions around them, writing
-  /// a row takes half the instructions.
+  /// For each column, the function that returns its value. Writing a row without the descriptions around
+  /// these functions takes half the instructions.
   private let writers: [@Sendable (Column.Entry) -> ColumnValue]
 
-  /// A table whose columns are named after their cases: `upstream_status` for `upstreamStatus`.
+  /// A table whose columns are named after the cases: `upstream_status` for `upstreamStatus`.
   package init(_ name: String) {
     self.name = name
     columns = Column.allCases.map { column in
@@ -107,13 +106,13 @@ package struct Table<Column: TableColumn>: Sendable {
 
   package var count: Int { columns.count }
 
-  /// The columns, as after SELECT.
+  /// The names of the columns, separated by commas, as after SELECT.
   package var list: String { columns.joined(separator: ", ") }
 
-  /// The columns, each with an alias of the table before it.
+  /// The same list, with an alias of the table before each name.
   package func list(of alias: String) -> String { columns.map { "\(alias).\($0)" }.joined(separator: ", ") }
 
-  /// The clause for an existing row with the same first column.
+  /// The clause of an INSERT that updates an existing row with the same value in the first column.
   package var onConflict: String {
     let updates = zip(columns, descriptions).compactMap { column, description -> String? in
       switch description.change {
@@ -136,7 +135,7 @@ package struct Table<Column: TableColumn>: Sendable {
   }
 }
 
-/// A row of a table, by its columns.
+/// A row of a table, read by column.
 package struct TableRow<Column: TableColumn> {
   private let row: ResultRow
 
@@ -171,7 +170,7 @@ package struct TableRow<Column: TableColumn> {
   // MARK: Columns that always have a value
 
   package func integer(_ column: Column) throws(UnreadableValue) -> Int64 { try row.integer(column.rawValue) }
-  /// A count, from 0 to 2,147,483,647 whatever the row has, so that adding one never overflows.
+  /// A count, limited to 0 to 2,147,483,647, so that adding one never overflows.
   package func count(_ column: Column, absent: Int64 = 0) throws(UnreadableValue) -> Int64 {
     min(max(try optionalInteger(column) ?? absent, 0), Int64(Int32.max))
   }

@@ -1,9 +1,9 @@
-// The protocol for the triggers that were registered with Talkdesk. The store remembers them, because
-// Talkdesk documents no way to list them.
+// The protocol for the triggers that the server has registered with Talkdesk. The store remembers them,
+// because Talkdesk documents no way to list them.
 
 import JSON
 
-/// A trigger that was registered with Talkdesk.
+/// A trigger that the server has registered with Talkdesk.
 public struct StoredTrigger: Hashable, Sendable {
   /// Talkdesk's name for the trigger.
   public let name: String
@@ -28,14 +28,14 @@ extension StoredTrigger: NamedValue {
   }
 }
 
-/// A store that knows which triggers are registered. It has one registration for each name.
+/// A store of the registered triggers, one registration for each name.
 public protocol TriggerStore: Sendable {
-  /// The registered triggers, by name.
+  /// The registered triggers, ordered by name.
   func triggers() async throws(StoreError) -> [StoredTrigger]
 
-  /// Saves a registration, in place of the one with its name.
+  /// Saves a registration, and replaces the earlier one with its name.
   func save(_ trigger: StoredTrigger) async throws(StoreError)
 
-  /// Deletes a registration.
+  /// Deletes the registration with a name.
   func forgetTrigger(_ name: String) async throws(StoreError)
 }

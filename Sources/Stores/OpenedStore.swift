@@ -1,4 +1,4 @@
-// Opens the configured store: the only code that knows every kind of store.
+// Creates the configured store: the only code that knows every kind of store.
 
 package import Configuration
 import DatabaseURL
@@ -8,15 +8,17 @@ import SQLiteStore
 package import Store
 
 extension Configuration.Store {
-  /// The configured store. It is not open yet: `migrate` opens it.
+  /// Creates the configured store. `migrate` opens it.
   ///
-  /// - Parameter clock: The clock of the requests, for stores without a clock of their own. In a sandbox it can be set.
+  /// - Parameter clock: The clock of the requests, for stores without a clock of their own. In a sandbox,
+  ///   this clock can be set.
   package func open(clock: any TimeSource = SystemClock()) -> any Store {
     open(clock: clock, reading: { nil }).store
   }
 
-  /// The configured store, and a function that gives it a new login: new connections use the login of a
-  /// setting with the same database.
+  /// Creates the configured store, and a function that gives it another login. New connections then use the
+  /// login of the setting, if the setting is for the same database.
+  ///
   /// - Parameter read: Reads the setting again, after the database has refused the login.
   package func open(
     clock: any TimeSource, reading read: @escaping @Sendable () -> Configuration.Store?

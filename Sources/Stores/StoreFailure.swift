@@ -1,8 +1,8 @@
-// Why a store cannot be used, for operators.
+// The error for a store that cannot be used, in words for operators.
 
 package import Store
 
-/// Why a store cannot be used.
+/// The reason why the server cannot use a store.
 public struct StoreFailure: Error, Sendable, CustomStringConvertible {
   /// Whether another attempt could succeed: the store does not respond, is full, or is a PostgreSQL server
   /// that is read-only.
@@ -10,7 +10,7 @@ public struct StoreFailure: Error, Sendable, CustomStringConvertible {
   /// Whether a PostgreSQL server does not respond, for example while it starts or moves. Callgate waits for
   /// it.
   public let isAway: Bool
-  /// The error, for operators and without a password.
+  /// The cause, for operators and without a password.
   public let description: String
 
   /// - Parameter kind: The kind of store. A file stays read-only until an operator changes that. A database
@@ -25,7 +25,7 @@ public struct StoreFailure: Error, Sendable, CustomStringConvertible {
     description = "\(error)"
   }
 
-  /// The failure of a server whose store keys do not fit the store.
+  /// The failure of a server whose store keys are not those of the store.
   package init(_ refusal: KeyRefusal) {
     isTemporary = false
     isAway = false

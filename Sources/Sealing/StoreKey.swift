@@ -7,19 +7,19 @@ public struct StoreKey: Sendable {
   /// The length of a key, in bytes.
   public static let byteCount = 32
 
-  /// A text that is not a store key.
+  /// The error for a text that is not a store key.
   public struct Malformed: Error, Hashable, Sendable {}
 
   private let secret: Secret
   /// The mark in the store, which identifies the key.
   public let mark: StoreKeyMark
-  /// The key of the codes that name callbacks for GMS clients. It is derived once, because each request of a
+  /// The key for the codes that name callbacks for GMS clients. It is derived once, because each request of a
   /// GMS client needs such codes.
   public let naming: Secret
-  /// The ciphers of the purposes that seal. Their keys are derived once, because a booking seals while other
-  /// requests wait for the store.
+  /// The ciphers for the most frequent purposes of sealing. Their keys are derived once, because a booking
+  /// seals while other requests wait for the store.
   let ciphers: [Purpose: AESGCM]
-  /// The key's name in sealed values, in the store and in logs.
+  /// The key's id in sealed values, in the store and in logs.
   public var id: StoreKeyID { mark.id }
 
   /// Makes a store key from its 32 bytes.
@@ -36,7 +36,7 @@ public struct StoreKey: Sendable {
       id: id, check: Self.derive(secret, "check", [], count: StoreKeyMark.checkByteCount).exposedBytes())
   }
 
-  /// Reads a key: 44 characters of Base64 or 64 hexadecimal digits. Nothing else may surround it.
+  /// Reads a key: 44 characters of Base64, or 64 hexadecimal digits, with nothing around them.
   public init(text: [UInt8]) throws(Malformed) {
     let text = String(decoding: text, as: UTF8.self)
     let bytes = text.utf8.count == 2 * Self.byteCount ? Hex.decode(text) : Base64.decode(text)
@@ -53,7 +53,7 @@ public struct StoreKey: Sendable {
   /// The key as Base64, for the few places where it leaves the process on purpose.
   public func exposedText() -> String { Base64.encode(secret.exposedBytes()) }
 
-  /// The derived key for a purpose. Other purposes and other `info` result in other, independent keys.
+  /// The derived key for a purpose. Each purpose and each `info` has an independent key.
   public func derived(_ purpose: Purpose, info: [UInt8] = [], count: Int) -> Secret {
     Self.derive(secret, purpose.label, info, count: count)
   }
@@ -66,7 +66,8 @@ public struct StoreKey: Sendable {
   }
 }
 
-/// The purpose of a derived key. The label of a case never changes, because the same key must be derived again.
+/// The purpose of a derived key. The label of a case must never change, because the same key must be derived
+/// again.
 public enum Purpose: CaseIterable, Sendable {
   /// Sealing the verification codes of callbacks.
   case sealing
@@ -76,7 +77,7 @@ public enum Purpose: CaseIterable, Sendable {
   case totp
   /// The seeds of one-time codes that are counted (RFC 4226).
   case hotp
-  /// The ids of notices (push notifications).
+  /// The ids of push notifications.
   case notice
   /// Sealing the devices named in requests for callbacks.
   case device
@@ -84,7 +85,7 @@ public enum Purpose: CaseIterable, Sendable {
   case gms
   /// The chain of audit lines.
   case audit
-  /// The codes that show that a challenge for an attestation is from this server.
+  /// The codes that show that this server issued a challenge for an attestation.
   case challenge
   /// The secrets of installations, which are derived from the request that enrolls them.
   case enrolment
@@ -131,7 +132,7 @@ public struct StoreKeyID: Hashable, Sendable, CustomStringConvertible {
   public var description: String { Hex.encode(bytes) }
 }
 
-/// The mark of a key in the store: the key's id, and a check value that no other key has.
+/// The mark of a key in the store: the key's id, and a check value that tells keys with the same id apart.
 public struct StoreKeyMark: Hashable, Sendable {
   /// The length of a check value, in bytes.
   public static let checkByteCount = 16

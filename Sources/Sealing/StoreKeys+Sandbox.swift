@@ -3,7 +3,8 @@
 import JOSE
 
 extension StoreKeys {
-  /// The key of every sandbox without one of its own. It is always the same, so a sandbox with a store survives a restart.
+  /// The store key of every sandbox without a configured one. It is always the same, so that a sandbox can
+  /// read its store again after a restart.
   public static let sandbox = StoreKeys(
     current: StoreKey(Secret(SHA256.digest(Array("callgate sandbox: this key is public".utf8)))))
 }

@@ -6,7 +6,7 @@ public import JOSE
 public struct StoreKeys: Sendable {
   /// The key that seals.
   public let current: StoreKey
-  /// The other key during a rotation; nil otherwise.
+  /// The other key during a rotation, which still opens values; nil otherwise.
   public let previous: StoreKey?
 
   /// Makes a pair of keys, which must differ.
@@ -19,7 +19,7 @@ public struct StoreKeys: Sendable {
   /// All keys, the current one first.
   public var all: [StoreKey] { [current] + [previous].compactMap(\.self) }
 
-  /// The current key's derived key for a purpose; see ``StoreKey/derived(_:info:count:)``.
+  /// The key derived from the current key for a purpose; see ``StoreKey/derived(_:info:count:)``.
   public func derived(_ purpose: Purpose, info: [UInt8] = [], count: Int) -> Secret {
     current.derived(purpose, info: info, count: count)
   }
@@ -47,7 +47,7 @@ public struct StoreKeys: Sendable {
   }
 
   /// Seals a value with the current key. `associated` ties the value to its location, such as a record's id:
-  /// opening needs the same bytes.
+  /// opening the value needs the same bytes.
   public func seal(
     _ plaintext: [UInt8], for purpose: Purpose, associated: [UInt8]
   ) throws(OpenSSLError) -> [UInt8] {

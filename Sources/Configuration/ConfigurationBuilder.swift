@@ -6,7 +6,7 @@ import Texts
 
 /// Turns the merge of all sources into a ``Configuration``, and collects every problem.
 ///
-/// Each reader goes on after a problem, with nil or a default, so that the others are checked too. If there
+/// Each reader continues after a problem, with nil or a default, so that the others are checked too. If there
 /// is any problem, the result is discarded.
 package struct ConfigurationBuilder {
   package let partial: PartialConfiguration

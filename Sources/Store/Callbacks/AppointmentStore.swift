@@ -20,7 +20,8 @@ public protocol AppointmentStore: Sendable {
 
   /// Replaces the sealed content of a `scheduled` appointment.
   ///
-  /// - Returns: Whether it had the old content, and now has the new one.
+  /// - Returns: Whether the content was replaced. False if the appointment is not `scheduled` or has other
+  ///   content.
   func rewrite(_ id: CallbackID, from old: [UInt8], to new: [UInt8]) async throws(StoreError) -> Bool
 
   /// Ends a `scheduled` appointment. An ending with a due time or a serial number has no effect if the
@@ -70,7 +71,7 @@ public protocol AppointmentStore: Sendable {
   /// One appointment with its content, if it is `scheduled`.
   func scheduledAppointment(_ id: CallbackID) async throws(StoreError) -> DueAppointment?
 
-  /// The `scheduled` appointments of an owner, the soonest first.
+  /// The `scheduled` appointments of an owner, the earliest first.
   func appointments(of callerID: String, subject: String, most: Int) async throws(StoreError)
     -> [StoredCallback]
 

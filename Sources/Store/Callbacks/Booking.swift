@@ -2,9 +2,9 @@
 
 public import Gate
 
-/// A callback at a time: its intent, its slot, and the sealed content of its call.
+/// A callback to book for a time: its intent, its slot, and the sealed content of its call.
 public struct Booking: Sendable {
-  /// The limits of all instances together.
+  /// The limits, which count the appointments of all instances together.
   public struct Limits: Hashable, Sendable {
     /// The maximum number of appointments in one slot.
     public let perSlot: Int
@@ -55,9 +55,9 @@ public enum BookingResult: Hashable, Sendable {
   case full
   /// Not saved: the first request with this key is still running.
   case inProgress(CallbackID)
-  /// Not saved: the installation that books was revoked or replaced.
+  /// Not saved: the installation that requests the booking was revoked or replaced.
   case revoked
-  /// Not saved: the key was used for something else.
+  /// Not saved: the key was used for another request.
   case mismatch
   /// Not saved: the first request with this key has a record, which answers retries (`KeyStanding.replay`).
   case replay(StoredCallback)
@@ -93,14 +93,15 @@ public enum AppointmentEnding: Hashable, Sendable {
   /// The owner did not answer the question in the notification with this serial number. The appointment ends
   /// as `cancelled`.
   case unanswered(serial: Int)
-  /// The installation was revoked, or replaced by another owner's. The appointment ends as `cancelled`.
+  /// The installation was revoked, or replaced by one of another owner or app. The appointment ends as
+  /// `cancelled`.
   case revoked
   /// The appointment's time passed before the call could be tried.
   /// - due: The due time when the appointment was read. If it has another due time by now, it was moved, or
   ///   another instance tried it.
   case expired(due: Instant)
   /// The call is not allowed, or could not be made in time. The text is a problem's code.
-  /// - due: As for `expired`.
+  /// - due: As in `expired`.
   case failed(String, due: Instant)
 
   /// Whether the owner or a revocation ends the appointment, so that no clock matters. For the other endings,

@@ -10,7 +10,7 @@ public struct CallbackAlias: Hashable, Sendable {
   public let name: SHA256Digest
   /// A keyed hash of owner and number. The store never sees the key.
   public let number: SHA256Digest
-  /// The service of that API with which the callback was made.
+  /// The service of that API by which the callback was requested.
   @Exact public private(set) var service: String
 
   public init(name: SHA256Digest, number: SHA256Digest, service: String) {

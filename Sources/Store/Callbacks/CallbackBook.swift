@@ -26,7 +26,7 @@ package struct CallbackBook: Sendable {
     }
   }
 
-  /// A dedupe entry: the last callback of an owner to a number.
+  /// A dedupe entry. It names the callback of which an equal request would be a duplicate.
   package struct Place: Hashable, Sendable {
     package let callback: CallbackID
     package let expires: Int64
@@ -107,7 +107,7 @@ package struct CallbackBook: Sendable {
     }
   }
 
-  /// The difference between the book and the rows that were read.
+  /// The names of the rows that differ from those that were read.
   package struct Changes: Sendable {
     package var keys: Set<StoreID> = []
     package var places: Set<StoreID> = []
@@ -290,7 +290,7 @@ package struct CallbackBook: Sendable {
 
   mutating func withdraw(_ id: CallbackID) -> Bool {
     guard let row = rows[id] else { return false }
-    // Any instance may have confirmed or moved an appointment.
+    // An appointment is not withdrawn: any instance may have confirmed or moved it.
     guard row.appointment == nil, row.record.status == .pending || row.record.isRecovered else {
       return false
     }

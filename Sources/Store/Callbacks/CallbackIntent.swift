@@ -53,7 +53,7 @@ public struct CallbackIntent: Sendable {
   public let id: CallbackID
   /// The caller that makes the request.
   @Exact public private(set) var callerID: String
-  /// The person the caller speaks for, if the credential names one.
+  /// The person for whom the caller acts, if the credential names one.
   @Exact public private(set) var subject: String?
   /// The app, if there is one.
   @Exact public private(set) var appID: String?
@@ -69,7 +69,7 @@ public struct CallbackIntent: Sendable {
   public var sealedCode: [UInt8]?
   /// The allowances that the record takes in the transaction that saves it; nil for none.
   public var charges: RecordCharges?
-  /// The installation that makes the callback; nil if the caller is not an installation.
+  /// The installation that requests the callback; nil if the caller is not an installation.
   public var installation: InstallationIdentity?
   /// The installation that gets notifications of the callback, or the stand-in for `device`. Nil if the
   /// server sends no notifications, or if the request named no device and the caller is not an installation.

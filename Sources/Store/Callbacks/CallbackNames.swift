@@ -2,7 +2,7 @@
 
 package import Gate
 
-/// The hashes that a store keeps in place of personal data.
+/// The hashes that a store saves in place of personal data.
 package struct CallbackNames: Hashable, Sendable {
   /// The hash of caller and `Idempotency-Key`.
   package let key: StoreID?

@@ -8,7 +8,7 @@ public enum KeyStanding: Hashable, Sendable {
   case free
   /// The first request is still running.
   case inProgress(CallbackID)
-  /// The key was used for something else.
+  /// The key was used for another request.
   case mismatch
   /// Retries get the saved record: the first request is settled, has booked an appointment, or came from an
   /// AI agent.
@@ -40,7 +40,7 @@ public enum CallbackBeginning: Hashable, Sendable {
   case duplicate(CallbackID)
   /// Not saved: the first request with this key is still running.
   case inProgress(CallbackID)
-  /// Not saved: the key was used for something else.
+  /// Not saved: the key was used for another request.
   case mismatch
   /// Not saved: the first request with this key has a record, which answers retries (`KeyStanding.replay`).
   case replay(StoredCallback)

@@ -131,7 +131,7 @@ public struct Rescheduling: Hashable, Sendable {
   public let from: Instant
   /// The new time of the call.
   public let at: Instant
-  /// When the customer is asked again; nil for never.
+  /// When the customer is asked again to confirm; nil if the customer is not asked.
   public let confirmAt: Instant?
   /// The latest end of the appointment, as in its intent.
   public let deadline: Instant

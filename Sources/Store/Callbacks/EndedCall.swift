@@ -29,7 +29,7 @@ public struct CallHandover: Hashable, Sendable {
   public let contact: E164
   /// The account's own number.
   public let talkdesk: E164
-  /// The time of the request.
+  /// The time of the request to Talkdesk.
   public let time: Instant
 
   public init(contact: E164, talkdesk: E164, time: Instant) {
@@ -47,7 +47,7 @@ extension CallbackIntent {
 }
 
 extension StoreIDMaker {
-  /// The hand-over as a record saves it.
+  /// The hand-over in the form that a record contains.
   func handover(_ handover: CallHandover) -> CallbackBook.Handover {
     CallbackBook.Handover(
       numbers: numbers(contact: handover.contact, talkdesk: handover.talkdesk), time: handover.time)

@@ -1,4 +1,4 @@
-// The device that a request for a callback names, as the store saves it.
+// The device that a request for a callback names, as saved in the store.
 
 import Gate
 public import Texts

@@ -1,4 +1,4 @@
-// The ticket that a chat desk opened, as the record of its request saves it.
+// The ticket that a chat desk opened, as saved in the record of its request.
 
 import JSON
 

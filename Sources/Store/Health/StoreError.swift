@@ -14,19 +14,21 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The store cannot be reached, is busy or is shutting down. The server retries automatically, with a
     /// back-off.
     case unavailable
-    /// The data cannot be read: a damaged file, or a file that is not a store.
+    /// The data cannot be read: the file is damaged or is not a store, or PostgreSQL has an internal error.
     case damaged
     /// The store can be read but not written.
     case readOnly = "read_only"
-    /// The disk is full, or a quota on it.
+    /// The disk, or a quota on it, is full.
     case full
-    /// The schema is missing, or made by a newer version of this program.
+    /// The schema is missing, incomplete or made by a newer version of this program, or the SQLite library is
+    /// too old.
     case incompatible
     /// The user, password or permission is refused, or the database does not exist.
     case refused
     /// The store cannot save this value but works otherwise. For example, its encoding lacks a character.
     case rejected
-    /// The address of the store is not an address, or its path is not the path of a file.
+    /// The setting cannot work: the address is malformed, the path is not that of a file in a folder, or a
+    /// connection pooler shares sessions between transactions.
     case misconfigured
   }
 

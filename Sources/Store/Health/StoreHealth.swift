@@ -13,7 +13,7 @@ import Synchronization
 /// successful write ends the effect of failed writes, so a store that can only be read stays unavailable.
 /// `Upkeep` writes every few seconds.
 public final class StoreHealth: Sendable {
-  /// An event for operators, reported once.
+  /// An event for operators. It is reported once, not again with each operation.
   public enum Event: Hashable, Sendable {
     /// The store cannot be read, or cannot be written. Reported again when the kind of failure changes.
     case unavailable(StoreError)

@@ -13,7 +13,8 @@ public struct InstallationIdentity: Hashable, Sendable {
     self.generation = generation
   }
 
-  /// Reads two columns. The second is null in rows of a release that did not have it.
+  /// Reads the columns of id and generation. The generation is NULL in rows of a release that did not have
+  /// it.
   package init(_ id: StoreID, column generation: Int64?) {
     self.init(InstallationID(id), generation: generation ?? 0)
   }

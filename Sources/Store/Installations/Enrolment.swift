@@ -15,7 +15,7 @@ public struct Enrolment: Hashable, Sendable {
     case denied
     /// The secret was delivered.
     case delivered
-    /// Another request of the same installation was delivered, or the installation was revoked.
+    /// Another secret was delivered for the same installation id, or the installation was revoked.
     case ended
   }
 

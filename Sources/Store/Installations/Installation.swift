@@ -4,7 +4,7 @@ public import Gate
 public import JOSE
 public import Texts
 
-/// The description of an app in its request for a credential. All three values are compared byte for byte.
+/// The description of an app in its request for a credential. `app` and `detail` are compared byte for byte.
 public struct InstallationClient: Hashable, Sendable {
   /// The UUID that the app made.
   public let id: InstallationID
@@ -37,7 +37,8 @@ public struct Installation: Hashable, Sendable {
   public let generation: Int64
   /// When this secret was delivered.
   public let createdAt: Instant
-  /// When the installation was last used, accurate to a tenth of the idle time.
+  /// When the installation was last used. The time is saved at most once in a tenth of the idle time or an
+  /// hour, whichever is shorter.
   public var usedAt: Instant
   public var revokedAt: Instant?
   /// The end of the time in which another revocation gets the same response as the first one, whose response
@@ -78,7 +79,8 @@ public struct Installation: Hashable, Sendable {
     self.key = key
   }
 
-  /// The last verified one-time password of an installation, and the failed verifications since.
+  /// The state of an installation's one-time passwords: the last verified one, the next counter, and the
+  /// failed verifications.
   public struct CodeState: Hashable, Sendable {
     /// The last time step whose code was verified. Codes of this and earlier steps are no longer valid. -1 if
     /// there is none.

@@ -51,7 +51,7 @@ public struct SealedValue: Hashable, Sendable {
 
 /// A store key in the list of keys in use.
 public struct KeyInUse: Hashable, Sendable {
-  /// The check value that identifies the key.
+  /// The mark that identifies the key.
   public let mark: StoreKeyMark
   /// When the store was first used with the key, in seconds since the epoch.
   public let since: Int64

@@ -32,7 +32,8 @@ extension QueuedStore {
         NumberStatements.block,
         values: values + [NumberStatements.serial, .integer(Int64(BlockedNumber.most))]),
     ]
-    // The first statement always changes a row.
+    // The first statement always changes a row, so more than one changed row means that the number is
+    // blocked.
     return try await sessions.call(.writes) { session throws(StoreError) in try session.change(calls) > 1 }
   }
 

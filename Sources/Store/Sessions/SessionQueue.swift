@@ -63,7 +63,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
 
   /// Several sessions, each with its own queue, that end slow work themselves.
   ///
-  /// - Parameter health: Learns the result of every operation.
+  /// - Parameter health: Gets the result of every operation.
   package convenience init(
     label: String, count: Int, health: StoreHealth, clock: any TimeSource = SystemClock(),
     make: @escaping @Sendable () -> Session
@@ -79,7 +79,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
   ///
   /// - Parameters:
   ///   - patience: How long callers wait.
-  ///   - health: Learns the result of every operation.
+  ///   - health: Gets the result of every operation.
   package convenience init(
     label: String, patience: Duration, health: StoreHealth, make: @escaping @Sendable () -> Session
   ) {

@@ -18,7 +18,7 @@ public final class StopBoard: Sendable {
   private struct Unsaved {
     let number: Int
     var stop: Stop
-    /// Whether the store has failed to save it. Otherwise the store is still saving it.
+    /// Whether the store failed to save the stop. Otherwise it is still saving it, or will.
     var isGivenUp = false
   }
 

@@ -20,8 +20,7 @@ public struct StopSet: Hashable, Sendable {
 
   public var isEmpty: Bool { stops.isEmpty }
 
-  /// Adds a stop. If the same target and action are already stopped, the earlier start and the later end
-  /// apply.
+  /// Adds a stop, or joins it with the stop of the same target and action (`Stop.joined`).
   public mutating func stop(_ stop: Stop) {
     for action in stop.action.single {
       let key = Key(target: stop.target, action: action)

@@ -19,7 +19,7 @@ package protocol TableColumn: CaseIterable, RawRepresentable<Int>, Sendable wher
 package protocol TableEntry {
   associatedtype Column: TableColumn where Column.Entry == Self
 
-  /// Reads a row.
+  /// Reads the value from a row.
   init(_ row: TableRow<Column>) throws(UnreadableValue)
 }
 

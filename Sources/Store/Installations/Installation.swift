@@ -46,8 +46,8 @@ public struct Installation: Hashable, Sendable {
   public var unconfirmedUntil: Instant?
   /// The state of the installation's one-time passwords.
   public var codes: CodeState
-  /// How many secrets for this id were delivered with an operator's approval, including this one. A row of a
-  /// release that did not count them has 1, because an operator may have approved the installation.
+  /// The number of secrets for this id delivered with an operator's approval, including this one if it was. A
+  /// row of a release that did not count them has 1, because an operator may have approved the installation.
   public let operatorDeliveries: Int64
   /// The name of the App Attest key that belongs to the installation; nil without one.
   public let attestedKey: SHA256Digest?

@@ -52,7 +52,7 @@ public enum KeyRefusal: Hashable, Sendable {
     }
   }
 
-  /// What the operator can do about it, as part of a sentence.
+  /// The action with which the operator can fix the mistake, as part of a sentence.
   public var remedy: String {
     switch self {
     case .missing: "set CALLGATE_STORE_KEY (store.key_file) to that key"

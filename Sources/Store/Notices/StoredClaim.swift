@@ -8,7 +8,7 @@ public import Texts
 public struct StoredClaim: Hashable, Sendable {
   /// The maximum size of a claim's receipts, in bytes.
   public static let mostReceiptBytes = 4096
-  /// How many ended claims of an installation the store keeps. They are the newest ones.
+  /// The number of ended claims that the store keeps for an installation: the newest ones.
   package static let mostOver = 64
 
   /// SHA-256 of the notification's id. The store never has the id itself, so reading the store is not enough

@@ -1,4 +1,5 @@
-// The schema, step by step. A step that has been released never changes; a change is a new step at the end.
+// The database schema, step by step. A step that has been released never changes; a change is a new step at
+// the end.
 
 /// One step of the schema.
 package struct Migration: Sendable {
@@ -99,7 +100,7 @@ package struct Migration: Sendable {
         "CREATE INDEX callgate_callback_key_expires ON callgate_callback_key (expires)",
         "CREATE TABLE callgate_callback_place (id uuid PRIMARY KEY, callback uuid, expires bigint NOT NULL)",
         "CREATE INDEX callgate_callback_place_expires ON callgate_callback_place (expires)",
-        // The instances that are alive, by the server's clock.
+        // The instances that are alive, by the clock of the database server.
         """
         CREATE TABLE callgate_instance (
           id bigint PRIMARY KEY, since timestamptz NOT NULL, alive_until timestamptz NOT NULL
@@ -118,8 +119,8 @@ package struct Migration: Sendable {
         ) WITH (fillfactor = 25)
         """
       ]),
-    // The end of a stop, in seconds since the epoch, and its reason. Also indexes for what operators look for
-    // among callbacks. Nearly all callbacks are accepted: those are found by their ids.
+    // The end of a stop, in seconds since the epoch, and its reason. Also an index for operators' lists of
+    // callbacks by status. Nearly all callbacks are accepted: those are found by their ids.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_stop ADD COLUMN ends INTEGER",
@@ -310,9 +311,9 @@ package struct Migration: Sendable {
         "CREATE INDEX callgate_claim_expires ON callgate_claim (expires) WHERE state = 'live'",
         "CREATE INDEX callgate_claim_created ON callgate_claim (created)",
       ]),
-    // Notifications of callbacks: columns that are NULL if no installation gets any, and the notifications
-    // that were taken for sending. Times are nanoseconds since the epoch. The indexes contain only callbacks
-    // whose notification waits.
+    // Notifications of callbacks: columns that are NULL if no installation gets any, and a table of the
+    // notifications that an instance has begun to send. Times are nanoseconds since the epoch. The indexes
+    // contain only callbacks whose notification waits.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_callback ADD COLUMN notifies BLOB",
@@ -518,9 +519,9 @@ package struct Migration: Sendable {
     // - where callers have logged in, as keyed digests
     // - the key for hashes of phone numbers, the numbers that operators have blocked, verdicts on numbers,
     //   and numbers that users have proven
-    // - until when a revocation may be repeated
+    // - the time until which a revocation may be repeated
     // - the consent to a callback
-    // - who paused, approved or denied: NULL in rows of releases that did not save it
+    // - the operator who paused, approved or denied: NULL in rows of releases that did not save it
     // - the conversations of AI agents, as digests: NULL for other clients
     // - an index for callbacks that may have a call, but were saved without the hash of its numbers
     //   (`CallbackStatements.lastWithoutNumbers`)
@@ -658,14 +659,14 @@ package struct Migration: Sendable {
     ON CONFLICT DO NOTHING
     """
 
-  /// The reason, for operators, why a store of a version cannot be used.
+  /// A sentence for operators: why a store with another version cannot be used.
   package static func mismatch(_ version: Int) -> String {
     version > latest
       ? "version \(version) is of a newer release; this one knows \(latest)"
       : "version \(version) is older than this release's \(latest)"
   }
 
-  /// The same as an error, with its remedy.
+  /// An error with that sentence. For an older version, it also names the command that upgrades the store.
   package static func incompatible(_ version: Int) -> StoreError {
     let remedy = version > latest ? "" : ": run `callgate migrate`"
     return StoreError(.incompatible, "schema", mismatch(version) + remedy)

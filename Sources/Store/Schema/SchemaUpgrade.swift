@@ -1,4 +1,4 @@
-// Plans how the steps of the schema run while other instances serve requests.
+// Plans an upgrade of the database schema that runs while other instances serve requests.
 
 /// The statements that bring an existing store from its version to the latest.
 ///
@@ -66,7 +66,7 @@ package struct SchemaUpgrade: Sendable {
 
   /// - Parameters:
   ///   - version: The version of the store, at least 1.
-  ///   - prepared: The version up to which the changes have been made.
+  ///   - prepared: The version up to which an unfinished upgrade has made the changes.
   ///   - statements: The statements of a step for this kind of store.
   package init(
     from version: Int, prepared: Int, _ statements: KeyPath<Migration, [String]>,
@@ -121,7 +121,8 @@ struct MigrationStatement {
   }
 }
 
-/// How long an upgrade of the schema waits for other sessions, and who gets its reports.
+/// The longest time that an upgrade of the schema waits for other sessions, and the function that receives
+/// its reports.
 public struct MigrationWait: Sendable {
   /// The longest wait; nil for as long as it takes.
   public let limit: Duration?

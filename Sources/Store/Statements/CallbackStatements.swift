@@ -17,8 +17,9 @@ package enum CallbackStatements {
   package static let ofCall = Records(
     "of_call",
     where: "numbers IS NOT NULL AND numbers = $1 AND handed_over BETWEEN $2 AND $3 LIMIT $4")
-  /// The time at which the last callback without a hash of its numbers was settled or is due. A release that
-  /// did not save the hash made it, and it may have a call.
+  /// The latest time of a callback that was saved without a hash of its numbers and may have a call: when it
+  /// was settled, otherwise the booked time, otherwise its creation. A release that did not save the hash
+  /// made the callback.
   static let lastWithoutNumbers = Query<Instant>(
     "last_without_numbers",
     """
@@ -36,7 +37,8 @@ package enum CallbackStatements {
   ) { row throws(UnreadableValue) in Instant(nanosecondsSinceEpoch: try row.integer(0)) }
   package static let alias = Records("alias", where: "alias IS NOT NULL AND alias = $1")
 
-  /// Appointments that another interface finds by their number, in the order of their ids.
+  /// Scheduled appointments after an id that another API (GMS) can find by phone number, in the order of
+  /// their ids.
   static let numberedAliases = Records(
     "numbered_aliases",
     where:
@@ -48,8 +50,8 @@ package enum CallbackStatements {
     UPDATE callgate_callback SET alias_number = $1, content = $2, content_key = $3 WHERE id = $4 AND content = $5
     """)
 
-  /// Replaces the hash of an appointment's number, and its content, unless that was replaced meanwhile. Safe
-  /// to repeat.
+  /// A call that replaces the hash of an appointment's number, and its content, unless the content was
+  /// replaced meanwhile. Safe to repeat.
   static func renewing(_ appointment: DueAppointment, by renewal: AliasRenewal) -> ChangeCall {
     ChangeCall(
       renewAlias, .bytes(renewal.number.bytes), .bytes(renewal.content),
@@ -57,8 +59,8 @@ package enum CallbackStatements {
       .bytes(appointment.content))
   }
 
-  /// A key with its record, in one statement: between two statements, another process could settle the
-  /// record.
+  /// Reads an `Idempotency-Key` with its callback record. One statement, because between two another process
+  /// could settle the record.
   package static let key = Query<(row: CallbackBook.Row, key: CallbackBook.NamedKey)>(
     "key_standing",
     """
@@ -71,7 +73,7 @@ package enum CallbackStatements {
   }
   package static let place = Query<CallbackBook.NamedPlace>("place_standing", where: "id = $1")
 
-  /// A page of records.
+  /// A page of callback records before an id, newest first: those with a status, or all.
   static func page(_ status: StoredCallback.Status?) -> Records {
     Records(
       "list_\(status?.rawValue ?? "all")",

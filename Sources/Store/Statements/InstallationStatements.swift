@@ -15,7 +15,7 @@ package enum InstallationStatements {
     SELECT count(*) FROM callgate_installation
     WHERE subject = $1 AND caller = $2 AND app = $3 AND used >= $4 AND revoked IS NULL AND id <> $5
     """)
-  /// Another installation that has an App Attest key and is not revoked.
+  /// Another installation with a given App Attest key that is not revoked.
   static let withAttestedKey = Query<InstallationID>(
     "attested_key",
     "SELECT id FROM callgate_installation WHERE attested_key = $1 AND revoked IS NULL AND id <> $2 LIMIT 1",
@@ -23,7 +23,7 @@ package enum InstallationStatements {
   ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
 
   static let withKey = Query<Installation>("installation_with_key", where: "jkt = $1 AND revoked IS NULL")
-  /// Another installation that has a phone's key and is not revoked.
+  /// Another installation with a given key of a phone that is not revoked.
   static let otherWithKey = Query<InstallationID>(
     "other_installation_with_key",
     "SELECT id FROM callgate_installation WHERE jkt = $1 AND id <> $2 AND revoked IS NULL", [.id]
@@ -89,15 +89,15 @@ package enum InstallationStatements {
 
   // MARK: Lists
 
-  /// A page of installations, after an id.
+  /// A page of active or revoked installations after an id, in the order of ids.
   static func page(isRevoked: Bool) -> Query<Installation> {
     Query(
       isRevoked ? "list_installations_revoked" : "list_installations_active",
       where: "id > $1 AND revoked IS \(isRevoked ? "NOT NULL" : "NULL") ORDER BY id LIMIT $2")
   }
 
-  /// A page of requests that expire after a time, after an id. For denied requests that time is 0, so they
-  /// are listed until they are deleted.
+  /// A page of requests in a state after an id, in the order of ids. Requests that have expired by a time
+  /// (`$2`) are left out. For denied requests that time is 0, so they are listed until they are deleted.
   static func page(_ state: InstallationQuery.State) -> Query<Enrolment> {
     Query(
       "list_enrolments_\(state.rawValue)",

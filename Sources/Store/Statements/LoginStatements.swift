@@ -3,7 +3,8 @@
 enum LoginStatements {
   static let logins = Query<StoredLogin>("logins", where: "last >= $1 ORDER BY last DESC, id DESC LIMIT $2")
 
-  /// Several instances may save the same login.
+  /// Saves a login. Several instances may save the same one: the saved row changes only for another
+  /// credential, or if its time is at least `StoredLogin.grain` seconds older.
   static let save = Change(
     "save_login",
     """

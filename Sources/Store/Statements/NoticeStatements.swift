@@ -38,7 +38,7 @@ package enum NoticeStatements {
   static let givenQuestions = given("questions", "settled IS NULL")
   static let givenNews = given("news", "settled IS NOT NULL")
 
-  /// The same for callbacks whose request named a device.
+  /// The due notifications of callbacks whose request named a device. The condition is that of an index.
   private static func given(_ name: String, _ condition: String) -> Query<DueNotice?> {
     Query(
       "given_\(name)",
@@ -53,7 +53,7 @@ package enum NoticeStatements {
     }
   }
 
-  /// A notification with its callback, which may already be deleted.
+  /// Reads a notification with its callback, unless the callback is already deleted.
   static let notice = Query<FoundNotice>(
     "notice",
     """
@@ -182,7 +182,7 @@ extension StoredDevice {
     ]
   }
 
-  /// The change that deletes the names that the installation has not used for longest.
+  /// The change that deletes all but the `StoredDevice.mostNames` names that the installation used last.
   package var forgettingNames: ChangeCall {
     ChangeCall(
       NoticeStatements.forgetOldNames, .id(installation.id.id), .integer(Int64(StoredDevice.mostNames)))
@@ -199,8 +199,8 @@ extension InstallationIdentity {
 }
 
 extension StoredClaim {
-  /// The changes that open the claim, and delete the oldest claims of its installation that are no longer
-  /// live.
+  /// The changes that save the claim as live, and delete the oldest claims of its installation that are no
+  /// longer live.
   package var opening: [ChangeCall] {
     let installationID = ColumnValue.id(installation.id.id)
     return [

@@ -33,7 +33,7 @@ enum NumberStatements {
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(kept.value AS bigint) + 1 AS text)
     """)
 
-  /// Blocks a number. `$9` is how many others may be blocked.
+  /// Blocks a number. `$9` is the maximum number of blocked numbers, this one included.
   static let block = Change(
     "block_number",
     """

@@ -7,7 +7,8 @@ package enum ProvenNumberStatements {
     "proven_number", "SELECT proven FROM callgate_proven_number WHERE id = $1", [.integer]
   ) { row throws(UnreadableValue) in try row.time(0) }
 
-  /// A number that is proven again becomes the newest. Serials limit the table without counting its rows.
+  /// Saves a proven number. A number that is proven again becomes the newest. Serials limit the table without
+  /// counting its rows.
   static let remember = Change(
     "remember_number",
     """
@@ -16,7 +17,7 @@ package enum ProvenNumberStatements {
     ON CONFLICT (id) DO UPDATE SET proven = excluded.proven, expires = excluded.expires, serial = excluded.serial
     """)
 
-  /// Deletes all but the newest numbers of a subject. `$2` is one less than the number of rows to keep.
+  /// Deletes all but the newest numbers of an owner. `$2` is one less than the number of rows to keep.
   static let forgetOldest = Change(
     "forget_oldest_numbers",
     deleting: """

@@ -1,7 +1,8 @@
-// An SQL statement that SQLite and PostgreSQL share, and how its rows are read.
+// Types for SQL statements in a form that both SQLite and PostgreSQL accept: queries, with the function that
+// reads their rows, and changes.
 
-/// A query. Its parameters are `$1`, `$2`…; the database infers the type of each from what it is compared
-/// with.
+/// A query that returns rows. Its parameters are `$1`, `$2`…; the database infers the type of each from the
+/// expression that it is compared with.
 package struct Query<Row: Sendable>: Sendable {
   /// A unique name, under which the statement is prepared.
   package let name: String
@@ -22,9 +23,9 @@ package struct Query<Row: Sendable>: Sendable {
 }
 
 extension Query where Row: TableEntry {
-  /// Reads rows of a table.
+  /// Selects all columns of a table.
   ///
-  /// - Parameter condition: What comes after WHERE.
+  /// - Parameter condition: The text after WHERE, with ORDER BY and LIMIT.
   package init(_ name: String, where condition: String) {
     let table = Row.Column.table
     self.init(name, "SELECT \(table.list) FROM \(table.name) WHERE \(condition)", table.types) {
@@ -33,7 +34,7 @@ extension Query where Row: TableEntry {
   }
 }
 
-/// A statement that changes rows. It has the same effect if it runs twice.
+/// A statement that changes rows.
 package struct Change: Sendable {
   /// A unique name, under which the statement is prepared.
   package let name: String
@@ -77,11 +78,12 @@ package struct Change: Sendable {
         """)
   }
 
-  /// Deletes a bounded number of rows: those up to `$1`, and at most `$2`.
+  /// Deletes or updates at most `$2` rows of a table: those that meet a condition, which compares a time with
+  /// `$1`.
   ///
   /// - Parameters:
-  ///   - action: What to do with the rows; nil deletes them.
-  ///   - condition: What comes after WHERE, for a table called `kept`.
+  ///   - action: The start of an UPDATE; nil deletes the rows.
+  ///   - condition: The text after WHERE, for a table called `kept`.
   init(
     purging name: String, _ table: String, key: String = "id", _ action: String? = nil,
     where condition: String
@@ -94,8 +96,8 @@ package struct Change: Sendable {
     skipsLocked = true
   }
 
-  /// The SQL for a database with row locks. It skips rows that others have locked, so that it never waits
-  /// while it has locked some.
+  /// The SQL for a database with row locks. A deletion skips rows that other transactions have locked, so
+  /// that it never waits while it has locked some.
   package var withLocks: String { skipsLocked ? sql + " FOR UPDATE SKIP LOCKED)" : sql }
   /// The SQL for a database in which one transaction writes at a time.
   package var withoutLocks: String { skipsLocked ? sql + ")" : sql }

@@ -13,7 +13,7 @@ package enum StopStatements {
       by: Operator.Identity(name: try row.optionalText(6), by: try row.optionalText(7)))
   }
 
-  /// A stop that has ended does not count. Of two current stops, the later end counts.
+  /// Saves a stop. It replaces one that has ended. Of two current stops, the later end is saved.
   static let stop = Change(
     "stop",
     """

@@ -1,4 +1,4 @@
-// The emulated Talkdesk: routes each request to the token endpoint, the Callback API or the control endpoints.
+// The emulated Talkdesk, Sendbird and Google services: routes each request to the service for its path.
 
 public import HTTP
 public import HTTPServer
@@ -8,28 +8,39 @@ import Pages
 public import Platform
 import Synchronization
 
-/// A Talkdesk that runs on this machine: Talkdesk ID's token endpoint and the Callback API of one account, checking
-/// requests as strictly as anything known about the real ones, and misbehaving when asked to.
+/// An emulated Talkdesk with one account: Talkdesk ID's token endpoint, the Callback API and the other
+/// services that a gateway uses. Checks requests as strictly as anything known about the real ones, and
+/// misbehaves on request.
 ///
-/// | path | what |
+/// | path | service |
 /// |---|---|
 /// | `POST /oauth/token` | Talkdesk ID: an access token for a client assertion or a client secret |
 /// | `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}` | registers and deletes triggers |
 /// | `GET /live-queries`, `POST /live-subscriptions`, `GET /live-subscriptions/{id}/stream` | the Live API |
-/// | `POST /data/reports/calls/jobs`, `GET /data/reports/calls/jobs/{id}`, `GET /data/reports/calls/files/{id}` | the calls report |
-/// | `GET /identity/phonevalidations/{number}`, `POST /do-not-call-lists/{id}/entries/queries` | phone validation and do-not-call lists |
-/// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
+/// | `POST /data/reports/calls/jobs`, `GET …/jobs/{id}`, `GET …/files/{id}` | the calls report |
+/// | `GET /identity/phonevalidations/{number}` | phone validation |
+/// | `GET /do-not-call-lists`, `POST /do-not-call-lists/{id}/entries/queries` | do-not-call lists |
+/// | `GET /oauth/certs` | the key that signs tokens, as a JWK set |
 /// | `POST /calls/callback` | the Callback API |
-/// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens and push notifications |
-/// | `GET /appcheck/v1/jwks`, `POST /_sandbox/attest` | Firebase App Check's keys, and what an app's phone would send |
+/// | `POST /fcm/token` | Google's token endpoint |
+/// | `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: push notifications |
+/// | `GET /appcheck/v1/jwks`, `GET /fpnv/v1beta/jwks` | the keys of App Check and of number proofs |
+/// | `POST /_sandbox/attest`, `POST /_sandbox/number-proof` | makes what an app's phone would send |
 /// | `POST /v1beta/projects/{project}:verifyAppCheckToken` | Firebase App Check: consumes a token |
 /// | `POST /v1/{package}:decodeIntegrityToken` | Play Integrity: the verdict in a phone's token |
-/// | `GET /app-attest/root.pem` | the certificate that vouches for phones |
+/// | `GET /app-attest/root.pem` | the root certificate that vouches for phones |
 /// | `POST /_sandbox/hook` | a receiver of webhooks |
-/// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | faults to simulate, and the requests received |
-/// | `/_sandbox/clock`, `/_sandbox/keys`, `/_sandbox/agents`, `/_sandbox/reports` | the clock, the client's accepted keys, the number of available agents, the form of reports |
-/// | `POST /v3/users`, `POST /v3/users/{user_id}/token` | Sendbird: users and their session tokens |
-/// | `/platform/v1/customers`, `/platform/v1/tickets`, `POST /v3/group_channels/{channel_url}/messages` | Sendbird Desk: tickets and their messages |
+/// | `/_sandbox/faults` | the faults to simulate |
+/// | `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices` | the requests received |
+/// | `/_sandbox/sessions`, `/_sandbox/tickets` | the requests and tickets that Sendbird received |
+/// | `/_sandbox/clock`, `/_sandbox/keys` | the clock and the client's accepted keys |
+/// | `/_sandbox/outcome`, `/_sandbox/jwt` | reports a call's outcome; makes a user's JWT |
+/// | `/_sandbox/token`, `/_sandbox/pauses`, `/_sandbox/operator` | the gateway's tokens, pauses and admin token |
+/// | `/_sandbox/installations/approve` | approves an installation of the gateway |
+/// | `/_sandbox/agents`, `/_sandbox/reports` | the number of available agents, and the form of reports |
+/// | `/v3/users`, `/v3/users/{user_id}`, `POST /v3/users/{user_id}/token` | Sendbird: users and session tokens |
+/// | `/platform/v1/customers`, `/platform/v1/tickets` | Sendbird Desk: customers and tickets |
+/// | `POST /v3/group_channels/{channel_url}/messages` | Sendbird: messages about a ticket |
 /// | `GET /` | a demo client, useful with a gateway on the same port |
 public final class Emulator: RequestHandler {
   private let tokens: TokenService
@@ -49,14 +60,14 @@ public final class Emulator: RequestHandler {
   /// Sends JSON to a URL and ignores the response.
   public typealias Post = @Sendable (_ url: String, _ content: [UInt8]) async -> Void
 
-  /// Makes an emulator with a signing key of its own.
+  /// Makes an emulator with a new signing key.
   ///
   /// - Parameters:
-  ///   - configuration: the account and its client.
-  ///   - time: the clock for assertions, tokens and delays.
+  ///   - configuration: The account and its client.
+  ///   - time: The clock for assertions, tokens and delays.
   ///   - post: Sends the messages of registered triggers. Nil if the emulator shares its port with a gateway,
   ///     which sends events itself.
-  /// - Throws: `KeyError` when OpenSSL cannot make the signing key.
+  /// - Throws: `KeyError` if OpenSSL cannot make a key.
   public init(
     _ configuration: EmulatorConfiguration, time: any TimeSource, post: Post? = nil
   ) throws(KeyError) {
@@ -78,14 +89,14 @@ public final class Emulator: RequestHandler {
   }
 
   /// Sets the emulator's base URL: `http://127.0.0.1:PORT`, without a slash at the end. The token URL, which
-  /// assertions must name as their audience, is derived from it. Until then the token endpoint and the
+  /// assertions must name as their audience, is derived from it. Before this call, the token endpoint and the
   /// Callback API return 503.
   public func bind(to baseURL: String) {
     state.withLock { $0.baseURL = baseURL }
   }
 
-  /// Makes a service account for push notifications, and returns how to send them to this emulator. Call
-  /// `bind` first.
+  /// Makes a service account for push notifications, and returns the settings with which a gateway sends them
+  /// to this emulator. Call `bind` first.
   public func openProviders() -> NoticeProviders {
     guard let baseURL = state.withLock({ $0.baseURL }) else { preconditionFailure("the emulator is bound") }
     let account = FCMAccount()
@@ -96,7 +107,7 @@ public final class Emulator: RequestHandler {
   /// The root certificate that vouches for the emulator's phones.
   public var rootOfPhones: X509Certificate { attesters.phones.root }
 
-  /// The requests received so far.
+  /// The last requests that the emulator received.
   var journal: Journal { state.withLock { $0.journal } }
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
@@ -168,8 +179,8 @@ public final class Emulator: RequestHandler {
     return Reply.json(status, error.content).response
   }
 
-  /// Whether a request is for the emulator itself and not for Talkdesk: `/` and everything under
-  /// `/_sandbox/`. A gateway's server may pass such requests on to the emulator.
+  /// Whether a request is for the emulator itself and not for an emulated service: `/` and everything under
+  /// `/_sandbox/`. `SandboxFront` passes such requests on to the emulator.
   public func ownsPath(of request: borrowing Request) -> Bool {
     if request.equals(request.path, "/") { return true }
     return request.pathStarts(with: ControlEndpoint.prefix)
@@ -178,8 +189,9 @@ public final class Emulator: RequestHandler {
   /// Responds to a request for which `ownsPath` is true.
   ///
   /// - Parameters:
-  ///   - address: the address that received the request, if it is not loopback.
-  ///   - gateway: the gateway on the same port, where there is one.
+  ///   - address: The address on which the server listens, to recognize a `Host` that means this machine; nil
+  ///     for loopback.
+  ///   - gateway: The gateway on the same port; nil if the emulator runs alone.
   public func handleOwnPath(
     _ request: borrowing Request, listeningOn address: IPAddress? = nil, gateway: GatewayLink? = nil,
     _ exchange: inout Exchange
@@ -207,8 +219,8 @@ public final class Emulator: RequestHandler {
     exchange.respond(reply.response)
   }
 
-  /// Responds, then sends the call's events: to the gateway on the same port or, without one, to the
-  /// registered triggers.
+  /// Responds, then sends the call's events: to the linked webhook of the gateway on the same port or,
+  /// without one, to the registered triggers.
   private func dial(
     _ call: CallToDial, _ gateway: GatewayLink?, _ host: String?, _ exchange: inout Exchange
   ) {
@@ -224,7 +236,7 @@ public final class Emulator: RequestHandler {
       guard let host, let record
       else { return responder.respond(ControlEndpoint.noCallback.reply(instance: id).response) }
       responder.respond(Reply(.noContent, fields: ["Cache-Control": "no-store"]).response)
-      // This task is never cancelled. A clock that gives up early only makes the delay shorter.
+      // This task is never canceled. If the clock stops waiting early, only the delay is shorter.
       try? await clock.sleep(until: clock.now + call.delay)
       let event = call.event(of: record, shift: gateway.map { $0.clock.offset - clock.offset } ?? 0)
       // The calls report contains the call even if its events are lost.
@@ -301,7 +313,7 @@ public final class Emulator: RequestHandler {
     return .json(.ok, keys, fields: ["Cache-Control": "public, max-age=60"])
   }
 
-  /// Ends an exchange now, or later without holding up the loop.
+  /// Ends an exchange now, or after the delay without blocking the event loop.
   private func end(_ exchange: inout Exchange, _ ending: Ending) {
     guard ending.delay > 0 else {
       guard let reply = ending.reply else { return exchange.closeUnanswered() }
@@ -312,7 +324,7 @@ public final class Emulator: RequestHandler {
     let clock = clock
     let deadline = clock.now + .milliseconds(ending.delay)
     Task {
-      // This task is never cancelled. A clock that gives up early only makes the response early.
+      // This task is never canceled. If the clock stops waiting early, the response is only sent earlier.
       try? await clock.sleep(until: deadline)
       guard let reply = ending.reply else { return responder.closeUnanswered() }
       if ending.isCutOff {

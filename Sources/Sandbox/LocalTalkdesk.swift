@@ -1,4 +1,5 @@
-// Starts an emulator with one registered client, and provides the environment variables that connect a gateway to it.
+// Starts an emulator with one registered client, and returns the environment variables that connect a gateway
+// to it.
 
 public import JOSE
 public import Platform
@@ -18,20 +19,20 @@ public struct LocalTalkdesk: Sendable {
   public let server: SandboxServer
   /// The credential of the registered client.
   public let credential: SandboxCredential
-  /// The name of its account.
+  /// The name of the emulated account.
   public let accountName: String
 
   /// Starts a sandbox with one client.
   ///
   /// - Parameters:
-  ///   - port: the port on 127.0.0.1; 0 lets the system choose.
-  ///   - clientKey: a key to trust, public or private, in any form the gateway accepts; nil generates an
+  ///   - port: The port on 127.0.0.1; 0 lets the system choose.
+  ///   - clientKey: A key to trust, public or private, in any form the gateway accepts; nil generates an
   ///     ES256 key.
-  ///   - furtherKeys: more keys of the same client, for a rotation of keys.
-  ///   - clientSecret: a secret to trust in place of any key.
-  ///   - accountName: the name of the account.
-  ///   - facts: a real account's responses, to imitate.
-  ///   - time: the emulator's clock.
+  ///   - furtherKeys: More keys of the same client, for a rotation of keys.
+  ///   - clientSecret: A secret to trust; `clientKey` is then ignored.
+  ///   - accountName: The name of the account.
+  ///   - facts: A real account's responses, to imitate.
+  ///   - time: The emulator's clock.
   ///   - post: Sends the messages of registered triggers.
   public static func start(
     port: UInt16 = 0, clientKey: [UInt8]? = nil, furtherKeys: [[UInt8]] = [], clientSecret: Secret? = nil,
@@ -69,8 +70,8 @@ public struct LocalTalkdesk: Sendable {
     }
   }
 
-  /// The variables by name, in the order of printing. `TD_PRIVATE_KEY` is among them only if the sandbox made the key. Names and values
-  /// need no quotes in a shell.
+  /// The variables by name, in the order in which `shellLines` prints them. `TD_PRIVATE_KEY` is among them
+  /// only if the sandbox made the key. Names and values need no quotes in a shell.
   public var variables: [(name: String, value: Secret)] {
     var variables = [("TD_ACCOUNT_NAME", Secret(accountName)), ("TD_CLIENT_ID", Secret(credential.clientID))]
     if let registration = credential.registration {

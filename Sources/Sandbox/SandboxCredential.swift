@@ -2,7 +2,7 @@
 
 public import JOSE
 
-/// The credential of the sandbox's client: a key made here, or your own key or secret.
+/// The credential of the sandbox's client: a generated key, or your own key or secret.
 ///
 /// Client id and key id are derived from the public key or the secret. So a client with the same credential
 /// keeps its configuration when the sandbox restarts.
@@ -17,15 +17,15 @@ public struct SandboxCredential: Sendable {
   /// The secret that the user supplied; nil for a client with a key.
   public let clientSecret: Secret?
 
-  /// Makes a key.
+  /// Generates a key.
   public init(generating algorithm: SignatureAlgorithm = .ES256) throws(KeyError) {
     let key = try PrivateKey.generate(for: algorithm)
     self.init(
       key.publicKey, [algorithm], privateKey: Secret(Base64.encode(try key.pkcs8DER().exposedBytes())))
   }
 
-  /// Trusts your own key, public or private, in any form the gateway accepts, for each of Talkdesk's
-  /// algorithms that fits it.
+  /// Registers your own key, public or private, in any form that the gateway accepts, for every Talkdesk
+  /// algorithm that works with the key.
   ///
   /// - Throws: `KeyError.unsupported` for an Ed25519 key, for which Talkdesk has no algorithm, and the errors
   ///   of reading a key.
@@ -41,7 +41,7 @@ public struct SandboxCredential: Sendable {
     self.init(publicKey, algorithms, privateKey: nil)
   }
 
-  /// Trusts your own secret, like that of an account's own OAuth client.
+  /// Registers your own secret, like the one of an account's OAuth client.
   public init(trusting secret: Secret) {
     let digest = Hex.encode(SHA256.digest(secret.exposedBytes()))
     clientID = Identifier.derived(from: "callgate sandbox client with secret " + digest)

@@ -13,10 +13,8 @@ public final class SandboxFront: RequestHandler {
   private let address: IPAddress?
   private let link: GatewayLink
 
-  /// Puts an emulator's own paths in front of a handler.
-  ///
   /// - Parameters:
-  ///   - address: the address on which the gateway listens, to recognize a `Host` that means this machine.
+  ///   - address: The address on which the gateway listens, to recognize a `Host` that means this machine.
   ///   - link: The emulator's access to the gateway's tokens, clock and installations.
   public init(
     emulator: Emulator, gateway: any RequestHandler, listeningOn address: IPAddress? = nil, link: GatewayLink

@@ -3,7 +3,7 @@
 import HTTPServer
 public import Platform
 
-/// A running emulator on a loopback port of its own.
+/// A running emulator on its own loopback port.
 public final class SandboxServer: Sendable {
   /// The emulator, for `SandboxFront` to put in front of a gateway.
   public let emulator: Emulator
@@ -16,9 +16,9 @@ public final class SandboxServer: Sendable {
   ///
   /// - Parameters:
   ///   - emulator: The emulator that responds.
-  ///   - port: the port; 0 lets the system choose.
-  ///   - loops: how many event loops serve it.
-  /// - Throws: when the port is taken or the system has no sockets.
+  ///   - port: The port; 0 lets the system choose.
+  ///   - loops: How many event loops serve it.
+  /// - Throws: If the port is taken or the system has no sockets.
   public init(_ emulator: Emulator, port: UInt16 = 0, loops: Int = 1) throws(SystemError) {
     let group = try EventLoopGroup(count: loops)
     let server = Server(
@@ -41,7 +41,7 @@ public final class SandboxServer: Sendable {
   /// The emulator's base URL: `http://127.0.0.1:PORT`.
   public var baseURL: String { "http://127.0.0.1:\(port)" }
 
-  /// Stops, and finishes running requests within a second.
+  /// Stops the emulator. Running requests have one second to finish.
   public func stop() async {
     await server.shutdown(within: .seconds(1))
     loops.shutdown()

@@ -1,9 +1,11 @@
-// Reads the facts that `callgate test-call` recorded about a real account, so that the emulator can respond the same way.
+// Reads the file in which `callgate test-call` recorded a real account's response, so that the emulator can
+// respond the same way.
 
 import HTTP
 import JSON
 
-/// A real account's response to `callgate test-call` (docs/operate/diagnose.md), so that the emulator can respond like it.
+/// A real account's response to `callgate test-call` (docs/operate/diagnose.md). The emulator can return it
+/// in place of its usual response.
 public struct AccountFacts: Sendable {
   /// The status of the response to the callback request.
   var status: Int

@@ -11,9 +11,9 @@ public struct EmulatorConfiguration: Sendable {
   /// The client's public keys: several during a key rotation, none if the client authenticates only by
   /// secret.
   public var keys: [RegisteredKey]
-  /// The client's secret for HTTP Basic; nil refuses Basic.
+  /// The client's secret for HTTP Basic. If nil, Basic is refused.
   public var clientSecret: Secret?
-  /// Scopes the client has. A request without `scope` gets them all.
+  /// The scopes of the client. A request without `scope` gets them all.
   public var grantedScopes: [String]
   /// Scopes for triggers, screening, the Live API and reports. Every client has them, but gets only those
   /// that its token request names. The Live API and reports have one scope for writing, then one for reading.
@@ -23,12 +23,14 @@ public struct EmulatorConfiguration: Sendable {
   static let reportScopes = ["data-reports:write", "data-reports:read"]
   /// The account's own numbers. `talkdesk_phone_number` must be one of them; nil accepts any number.
   public var phoneNumbers: [String]?
-  /// How long a token lives, in seconds. The reply's `expires_in` is one less, as Talkdesk's clients report it.
+  /// The lifetime of a token, in seconds. The `expires_in` of the reply is one second less, as in Talkdesk's
+  /// replies.
   public var tokenLifetime: Int64
-  /// A real account's response. It replaces `grantedScopes`, `tokenLifetime` and the usual response to a callback.
+  /// A real account's response. It replaces the usual response to a callback, `grantedScopes` and, if its
+  /// token had an `expires_in`, `tokenLifetime`.
   public var facts: AccountFacts?
 
-  /// Makes a configuration with Talkdesk's own values by default.
+  /// Makes a configuration. The default scopes and token lifetime are Talkdesk's.
   public init(
     accountName: String = "sandbox", clientID: String, keys: [RegisteredKey], clientSecret: Secret? = nil,
     grantedScopes: [String] = ["callback:write", "visual-sessions:execute"], phoneNumbers: [String]? = nil,

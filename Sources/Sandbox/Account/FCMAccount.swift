@@ -8,7 +8,7 @@ struct FCMAccount: Sendable {
   static let clientEmail = "callgate@sandbox.example"
 
   let keyID = Identifier.random()
-  /// An RSA key as long as Google's, generated for the first signature.
+  /// The account's RSA key, as long as Google's. It is generated when it is first needed.
   let signer = DeferredSigner { () throws(KeyError) in
     try Signer(key: .generate(for: .RS256, rsaBits: 2048), algorithm: .RS256)
   }

@@ -1,4 +1,4 @@
-// Makes JWTs of users, as an identity provider would, for the gateway on the sandbox's port.
+// Makes JWTs for users, as an identity provider would. The gateway on the sandbox's port accepts them.
 
 public import JOSE
 import JSON
@@ -21,8 +21,6 @@ public struct SandboxUsers: Sendable {
   /// The HS256 secret that signs the JWTs.
   public let key: SymmetricKey
 
-  /// Makes a provider.
-  ///
   /// - Throws: `OpenSSLError` if the system's random generator fails.
   public init() throws {
     key = try SymmetricKey(Secret(try RandomBytes.make(32)), algorithm: .HS256)

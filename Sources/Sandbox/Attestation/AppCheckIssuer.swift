@@ -13,7 +13,7 @@ final class AppCheckIssuer: Sendable {
   static let keysPath = "/appcheck/v1/jwks"
   private static let keyID = "sandbox"
 
-  /// Mistakes that a token can have on request.
+  /// The faults that a test can request in a token.
   enum Fault: String, CaseIterable {
     /// Another key signed the token.
     case badSignature = "bad_signature"
@@ -21,7 +21,7 @@ final class AppCheckIssuer: Sendable {
     case wrongApp = "wrong_app"
     /// The token has expired.
     case old
-    /// The app's last token, once more.
+    /// The app's last token without a fault, again. If there is none, a new token without a fault.
     case replayed
   }
 
@@ -33,11 +33,12 @@ final class AppCheckIssuer: Sendable {
   }
   private let last = Mutex<[ExactText: String]>([:])
   private let consumed = Mutex<Set<SHA256Digest>>([])
-  /// The maximum number of consumed tokens to remember. When there are more, all are forgotten.
+  /// The maximum number of consumed tokens to remember. At the limit, the next request forgets them all.
   private static let mostConsumed = 65_536
   /// The scope that an access token needs to consume App Check tokens.
   static let scope = "https://www.googleapis.com/auth/firebase"
-  /// The maximum number of apps whose last token is remembered. When there are more, all are forgotten.
+  /// The maximum number of apps whose last token is remembered. At the limit, the next token forgets them
+  /// all.
   private static let mostApps = 256
 
   // MARK: Consuming

@@ -1,8 +1,9 @@
-// The apps that the sandbox can make attestations for.
+// The apps that the sandbox knows by name when it makes attestations.
 
 import Texts
 
-/// The apps that the sandbox can make attestations for, as configured in the gateway on its port.
+/// The apps that the sandbox knows by name when it makes attestations: those that the gateway on its port is
+/// configured with.
 public struct AttestedApps: Sendable {
   /// The Firebase project for App Check.
   let project: (number: String, id: String)

@@ -6,9 +6,9 @@ import Synchronization
 import Texts
 import Trust
 
-/// Makes phones whose keys a root certificate attests. The certificates and keys are not saved.
+/// Makes attestations of phones, signed under a root certificate. The certificates and keys are not saved.
 final class PhoneMaker: Sendable {
-  /// Mistakes that an attestation can have on request.
+  /// The faults that a test can request in an attestation.
   enum Fault: String, CaseIterable {
     /// An unknown root certificate vouches for the phone.
     case badSignature = "bad_signature"
@@ -16,7 +16,7 @@ final class PhoneMaker: Sendable {
     case wrongApp = "wrong_app"
     /// The certificate has expired and, from iOS 27 on, the app's build is 0.
     case old
-    /// The app's last attestation, once more.
+    /// The app's last attestation without a fault, again. If there is none, a new one without a fault.
     case replayed
     /// The app was installed from Xcode.
     case development
@@ -53,8 +53,8 @@ final class PhoneMaker: Sendable {
   private let authority: Authority
   private let last = Mutex<[ExactText: JSONValue]>([:])
   private let keys = Mutex<[ExactText: PublicKey]>([:])
-  /// The maximum number of apps whose last attestation is remembered, and of named phones. When there are
-  /// more, all are forgotten.
+  /// The maximum number of apps whose last attestation is remembered, and of phones with a name. At the
+  /// limit, the next one forgets them all.
   private static let most = 256
   /// The path of the root certificate.
   static let rootPath = "/app-attest/root.pem"
@@ -65,7 +65,8 @@ final class PhoneMaker: Sendable {
   /// The root certificate that vouches for the phones.
   var root: X509Certificate { authority.root }
 
-  /// The key of a phone. A named phone keeps its key; a phone without a name gets a new one.
+  /// The public key of a phone. A phone with a name has the same key each time, until the names are forgotten
+  /// (`most`). A phone without a name gets a new one.
   private func key(of phone: String?) throws(KeyError) -> PublicKey {
     guard let phone else { return try PrivateKey.generate(for: .ES256).publicKey }
     return try keys.withLock { (keys) throws(KeyError) in

@@ -12,7 +12,7 @@ final class PlayIntegrityIssuer: Sendable {
   /// The scope that an access token needs to decode Play Integrity tokens.
   static let scope = "https://www.googleapis.com/auth/playintegrity"
 
-  /// Mistakes that a token can have on request.
+  /// The faults that a test can request in a token.
   enum Fault: String, CaseIterable {
     /// Google did not make the token.
     case badSignature = "bad_signature"
@@ -20,7 +20,7 @@ final class PlayIntegrityIssuer: Sendable {
     case wrongApp = "wrong_app"
     /// The token is two hours old.
     case old
-    /// The app's last token, once more.
+    /// The app's last token without a fault, again. If there is none, a new token without a fault.
     case replayed
     /// The verdict is a test response.
     case development
@@ -37,7 +37,8 @@ final class PlayIntegrityIssuer: Sendable {
     try Signer(key: .generate(for: .ES256), algorithm: .ES256)
   }
   private let last = Mutex<[ExactText: JSONValue]>([:])
-  /// The maximum number of apps whose last token is remembered. When there are more, all are forgotten.
+  /// The maximum number of apps whose last token is remembered. At the limit, the next token forgets them
+  /// all.
   private static let most = 256
 
   /// Makes the `attestation` member that a phone would send.
@@ -100,7 +101,7 @@ final class PlayIntegrityIssuer: Sendable {
 
   // MARK: The API
 
-  /// The package in the path of a request to decode; nil for another path.
+  /// The package in a path of `decodeIntegrityToken`; nil for any other path.
   static func package(in path: String) -> String? {
     let (start, end) = ("/v1/", ":decodeIntegrityToken")
     guard path.hasPrefix(start), path.hasSuffix(end) else { return nil }

@@ -15,7 +15,7 @@ struct CallbackBody: Hashable, Sendable {
   /// `context` as sent.
   var context: JSONValue?
 
-  /// Values `data_type` may have.
+  /// The values that `data_type` can have.
   static let dataTypes = ["phone", "text", "url"]
   private static let fieldProperties = ["name", "display_name", "tooltip_text", "data_type", "value"]
 
@@ -89,14 +89,14 @@ struct CallbackBody: Hashable, Sendable {
     }
   }
 
-  /// `+`, a digit that is not 0, and one to 14 more.
+  /// Whether a text is a number in E.164 form: `+`, a digit that is not 0, and one to 14 more digits.
   static func isE164(_ text: String) -> Bool {
     let octets = Array(text.utf8)
     return (3...16).contains(octets.count) && octets[0] == UInt8(ascii: "+") && octets[1] != UInt8(ascii: "0")
       && octets[1...].allSatisfy { (0x30...0x39).contains($0) }
   }
 
-  /// A scheme, a colon and the rest, in the characters of RFC 3986.
+  /// Whether a text begins with a scheme and a colon, and has only characters that RFC 3986 allows in URIs.
   static func isURI(_ text: String) -> Bool {
     let octets = Array(text.utf8)
     guard let colon = octets.firstIndex(of: UInt8(ascii: ":")), colon > 0 else {

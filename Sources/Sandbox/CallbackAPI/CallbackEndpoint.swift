@@ -20,7 +20,7 @@ struct CallbackEndpoint: Sendable {
   let issuer: EmulatedTokenIssuer
   let phoneNumbers: [String]?
 
-  /// Checks a POST. `audience` is this API's own base URL.
+  /// Checks a POST. `audience` is the base URL of the Callback API; the token must name it.
   func judge(_ call: Call, audience: String, now: UnixTime) -> Judgement {
     do throws(TalkdeskError) {
       let scopes = try issuer.scopes(of: call, audience: audience, now: now)
@@ -67,7 +67,7 @@ extension EmulatedTokenIssuer {
     }
   }
 
-  /// The scopes of the token of a request.
+  /// The scopes of a request's token. Throws a 401 if the token is missing or invalid.
   fileprivate func scopes(of call: Call, audience: String, now: UnixTime) throws(TalkdeskError) -> [String] {
     guard let token = call.credentials(scheme: "bearer") else {
       throw Self.unauthorized(

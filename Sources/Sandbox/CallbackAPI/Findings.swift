@@ -1,9 +1,9 @@
-// Collects every problem in a callback body, so that one response can name them all.
+// Collects the problems in a callback body, so that one response can name several.
 
 import HTTP
 import JSON
 
-/// Collects the mistakes in a body, so that one response names all.
+/// The problems in a body: first those of its shape, then its invalid values.
 struct Findings {
   private var shapes: [TalkdeskError.Field] = []
   private var values: [TalkdeskError.Field] = []
@@ -18,7 +18,7 @@ struct Findings {
     values.append(TalkdeskError.Field(name: name, description: description))
   }
 
-  /// Notes every member that is not known.
+  /// Records each unknown member as a problem of the shape.
   mutating func refuseUnknown(in object: JSONObject, known: [String], prefix: String) {
     for member in object.members where !known.contains(member.name) {
       shape(prefix + member.name, "is unknown")
@@ -38,8 +38,8 @@ struct Findings {
     return string
   }
 
-  /// Throws if there are problems. Problems of the shape come first, since values in a wrong shape mean
-  /// little.
+  /// Throws all problems of the shape, if there are any, or else all invalid values. Values in a wrong shape
+  /// mean little.
   func throwIfAny() throws(TalkdeskError) {
     if !shapes.isEmpty {
       throw TalkdeskError(

@@ -10,17 +10,16 @@ struct CallToDial: Sendable {
   private static let longestDelay: Int64 = 60_000
   private static let mostEvents: Int64 = 100
 
-  /// The gateway's id of the callback. Without a gateway on the port, the emulator's trace id.
+  /// The gateway's ID of the callback. Without a linked webhook (`Dialing`), the emulator's trace ID.
   let id: String
   private let state: String
-  /// The name of the trigger.
+  /// The trigger whose event is sent: `outboundCallEnds`, unless the request names another one.
   let trigger: String
   /// The time to wait before the first event.
   let delay: Duration
-  /// How many times the event is sent; 0 if it is dropped.
+  /// The number of times the event is sent; 0 if it is dropped.
   let count: Int
 
-  /// Reads the request.
   init(_ call: Call) throws(ControlRefusal) {
     let body = try ControlBody(
       call, members: ["id", "state"], optional: ["delay_ms", "repeat", "drop", "event"])
@@ -71,8 +70,9 @@ extension Journal {
   /// The callback with a trace id.
   func callback(traceID: String) -> CallbackRecord? { callbacks.elements.last { $0.traceID == traceID } }
 
-  /// The callback that a gateway's record describes. If the record has no trace id, because the emulator's
-  /// response was lost: the last callback to a number of the same length with the same last two digits.
+  /// The callback that a gateway's record describes. If the record has no trace ID, because the emulator's
+  /// response was lost, this is the last callback to a number of the same length with the same last two
+  /// digits.
   func callback(of record: Dialing.Callback) -> CallbackRecord? {
     if let traceID = record.traceID { return callback(traceID: traceID) }
     return callbacks.elements.last { callback in

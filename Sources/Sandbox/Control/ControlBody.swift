@@ -6,8 +6,6 @@ import JSON
 struct ControlBody {
   private let object: JSONObject
 
-  /// Reads the content.
-  ///
   /// - Parameters:
   ///   - members: Required members.
   ///   - optional: Optional members.

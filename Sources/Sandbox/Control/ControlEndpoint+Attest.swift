@@ -1,4 +1,5 @@
-// `POST /_sandbox/attest` and `/_sandbox/number-proof`: what a phone would send to prove that its app is genuine, and which number it has.
+// Endpoints that make what a phone would send to prove that its app is genuine (`POST /_sandbox/attest`) or
+// which number it has (`POST /_sandbox/number-proof`).
 
 import HTTP
 import JOSE
@@ -17,9 +18,9 @@ struct Attesters: Sendable {
 }
 
 extension ControlEndpoint {
-  /// `POST /_sandbox/attest`: the `attestation` member that a phone would send. App Check ignores `challenge`
-  /// and `client_data`. For the other types, the challenge is the fifth line of `client_data` unless the body
-  /// has `challenge`.
+  /// `POST /_sandbox/attest`: makes the `attestation` member that a phone would send. App Check ignores
+  /// `challenge` and `client_data`. For the other types, the challenge is the fifth line of `client_data`
+  /// unless the body has `challenge`.
   static func attest(
     _ call: Call, _ attesters: Attesters, _ clock: SandboxClock, _ gateway: GatewayLink?
   ) throws(ControlRefusal) -> JSONValue {
@@ -58,7 +59,7 @@ extension ControlEndpoint {
     }
   }
 
-  /// `POST /_sandbox/number-proof`: the proof that a phone would send with a callback to its number.
+  /// `POST /_sandbox/number-proof`: makes the proof that a phone would send with a callback to its number.
   static func proveNumber(
     _ call: Call, _ attesters: Attesters, _ clock: SandboxClock, _ gateway: GatewayLink?
   ) throws(ControlRefusal) -> JSONValue {

@@ -5,16 +5,18 @@ import JOSE
 import JSON
 import Platform
 
-/// `/_sandbox/`: the emulator's controls for tests and demos. Pure: a call and the state in, a reply out.
+/// The `/_sandbox/` endpoints, through which tests and demos control the emulator and the gateway on its
+/// port.
 enum ControlEndpoint {
-  /// The prefix of its paths.
+  /// The prefix of the endpoints' paths.
   static let prefix = "/_sandbox/"
   /// The path for approving an installation. Only a gateway on the same port can do that.
   static let approvalPath = prefix + "installations/approve"
 
-  /// Answers a call to a path that begins with `prefix`.
+  /// Answers a call to a path under `prefix`, except for paths that `Emulator` handles: outcomes, approvals,
+  /// the webhook receiver and the demo page.
   ///
-  /// - Parameter gateway: The gateway on the same port, where there is one.
+  /// - Parameter gateway: The gateway on the same port; nil if the emulator runs alone.
   static func answer(
     _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock, gateway: GatewayLink? = nil,
     attesters: Attesters
@@ -109,7 +111,7 @@ enum ControlEndpoint {
     return Reply(.noContent, fields: ["Cache-Control": "no-store"])
   }
 
-  /// The gateway that handles a request to approve an installation, if the request is allowed.
+  /// Checks a request to approve an installation, and returns the gateway that handles it.
   static func admitApproval(_ call: Call, at gateway: GatewayLink?) throws(ControlRefusal) -> GatewayLink {
     try requireThisMachine(call)
     guard let gateway else { throw noGateway }
@@ -124,7 +126,7 @@ enum ControlEndpoint {
     return try CallToDial(call)
   }
 
-  /// The refusal for an id that belongs to no callback of the emulator.
+  /// The refusal of a request about a callback that the emulator does not know.
   static var noCallback: ControlRefusal {
     ControlRefusal(
       status: .notFound, code: "not_found", detail: "The sandbox has called for no callback with this id.")
@@ -180,7 +182,7 @@ enum ControlEndpoint {
     clock.offset = offset
   }
 
-  /// Each upstream to which the gateway has paused requests, with the end of the pause by the gateway's
+  /// The upstreams to which the gateway has paused requests, each with the end of its pause by the gateway's
   /// clock.
   private static func pauses(_ gateway: GatewayLink) -> JSONValue {
     let now = gateway.clock.unixTime

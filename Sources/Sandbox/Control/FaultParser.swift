@@ -1,17 +1,18 @@
-// Reads a fault from JSON and refuses any fault with a part that would have no effect.
+// Reads a fault from JSON. Refuses combinations in which a part would have no effect.
 
 import JSON
 
-/// Reads a posted fault: every member checked, unknown ones refused, all problems named at once. A fault that silently
-/// did something else would make a test pass that should not.
+/// Reads a posted fault. Checks every member, refuses unknown ones, and reports all problems at once. If the
+/// emulator ignored part of a fault, a test could pass that should fail.
 struct FaultParser {
   /// The longest delay, in milliseconds.
   static let maximumDelay: Int64 = 600_000
-  /// The most requests one fault can hit.
+  /// The maximum number of requests that one fault can affect.
   static let maximumTimes: Int64 = 1_000_000
   /// The longest `retry_after` text, in bytes.
   static let maximumRetryAfterLength = 128
-  /// How far from now `expires_in` may put a token's end, in seconds: a hundred years.
+  /// The range of an `expires_in` that also moves the token's `exp`, in seconds before or after now: a
+  /// hundred years. A number outside is sent in the response, but the token keeps its usual lifetime.
   static let maximumExpiresIn: Int64 = 3_155_760_000
 
   private static let members = [

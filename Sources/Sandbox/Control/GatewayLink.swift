@@ -38,7 +38,8 @@ public struct GatewayLink: Sendable {
   ///     left.
   ///   - endPauses: Ends all pauses, so that the gateway sends requests to every upstream again.
   ///   - approve: Lets the gateway respond to a request to approve an installation.
-  ///   - adminToken: The admin token that the sandbox made for the gateway. The demo page opens the operator's page with it.
+  ///   - adminToken: The admin token that the sandbox made for the gateway. The demo page opens the
+  ///     operator's page with it.
   ///   - users: The identity provider whose users the gateway accepts.
   ///   - dialing: The gateway's webhook for call events.
   ///   - attested: The apps whose attestations the gateway currently checks.

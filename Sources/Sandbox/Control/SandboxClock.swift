@@ -4,7 +4,7 @@ public import Platform
 import Synchronization
 
 /// A clock of the sandbox: this machine's time plus an offset that a test sets. The offset moves only the
-/// wall clock; ages and deadlines follow this machine's.
+/// wall clock; ages and deadlines follow this machine's monotonic clock.
 public final class SandboxClock: TimeSource {
   /// The largest offset of the emulator's clock alone, in seconds: a day.
   static let furthestAlone: Int64 = 86_400

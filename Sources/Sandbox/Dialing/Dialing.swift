@@ -8,7 +8,7 @@ public struct Dialing: Sendable {
   public struct Callback: Sendable {
     /// The emulator's trace id; nil if its response did not reach the gateway.
     public let traceID: String?
-    /// The masked number.
+    /// The callback's phone number, masked.
     public let contact: String
 
     public init(traceID: String?, contact: String) {
@@ -17,7 +17,7 @@ public struct Dialing: Sendable {
     }
   }
 
-  /// `http` or `https`.
+  /// The scheme of the webhook's URL: `http` or `https`.
   let scheme: String
   /// The webhook's path.
   let path: Secret

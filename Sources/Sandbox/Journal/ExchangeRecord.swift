@@ -12,7 +12,7 @@ struct ExchangeRecord: Sendable {
   var status: Int?
   /// The `error` code of a refusal.
   var error: String?
-  /// How the client authenticated, and the ids it claimed.
+  /// How the client authenticated, and the IDs that it claimed.
   var client: ClientAuthenticator.Outcome
   /// The `scope` parameter.
   var requestedScope: String?

@@ -1,15 +1,15 @@
-// Records every request that the emulator received, for tests and for people.
+// Records the last requests that the emulator received, for tests and for people.
 
 import JSON
 
-/// The requests that the emulator received, for tests and for people: token requests, callbacks, refused
-/// callback requests, requests to Sendbird, push notifications, and how often each number rang. Holds the
-/// last 1000 of each. The counts include older ones; rings are counted for the first 100,000 numbers.
+/// The last 1000 token requests, callbacks, refused callback requests, push notifications, and requests for
+/// Sendbird's users and tokens, and how often each number rang. The counts include older ones; rings are
+/// counted for the first 100,000 numbers.
 struct Journal: Sendable {
   /// The maximum number of entries in each list.
   static let capacity = 1000
-  /// Limit on the phone numbers whose rings are counted: more than a load test calls, and a few megabytes of
-  /// memory.
+  /// The maximum number of phone numbers whose rings are counted. A load test calls fewer, and this many need
+  /// only a few megabytes of memory.
   static let maximumNumbers = 100_000
 
   private(set) var exchanges = RecentList<ExchangeRecord>(capacity: capacity)
@@ -36,10 +36,10 @@ struct Journal: Sendable {
     }
   }
 
-  /// Adds a request to send a notice.
+  /// Adds a request to send a push notification.
   mutating func record(_ notice: NoticeRecord) { notices.append(notice) }
 
-  /// Forgets notices.
+  /// Forgets push notifications.
   mutating func removeNotices() { notices.removeAll() }
 
   /// Adds a request to Sendbird.

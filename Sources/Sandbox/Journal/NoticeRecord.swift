@@ -17,7 +17,7 @@ struct NoticeRecord: Sendable {
   var status: Int?
   /// The reason for a refusal.
   var error: String?
-  /// The device and the message, where they were valid.
+  /// The device and the message; nil if the request was refused or not checked.
   var notice: ReceivedNotice?
 
   /// The record as `GET /_sandbox/notices` shows it.

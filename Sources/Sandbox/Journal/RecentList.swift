@@ -4,7 +4,7 @@
 struct RecentList<Element: Sendable>: Sendable {
   /// The maximum number of elements in the list.
   let capacity: Int
-  /// How many were added since the list was made or emptied.
+  /// The number of elements added since the list was made or emptied.
   private(set) var count = 0
   private var storage: [Element] = []
   private var oldest = 0

@@ -5,11 +5,11 @@ import Platform
 
 /// A ticket that the emulated desk has opened, as `GET /_sandbox/tickets` shows it.
 struct TicketRecord: Sendable {
-  /// When it was opened.
+  /// When the ticket was opened.
   var time: UnixTime
   var id: Int64
   var channelURL: String
-  /// The user whose ticket it is.
+  /// The Sendbird ID of the user who has the ticket.
   var userID: String
   /// The name of that user.
   var nickname: String

@@ -16,8 +16,8 @@ struct Call: Sendable {
   /// The `Host` field. The journal shows it, since a proxy that forwards its client's `Host` is a known
   /// mistake.
   var host: String?
-  /// Whether no foreign site can point the name in `Host` to this machine. True without the field: every
-  /// browser sends it.
+  /// Whether the name in `Host` certainly means this machine, so that no foreign site can point it here. True
+  /// without the field, because every browser sends it.
   var meansThisMachine = true
   /// The `User-Agent` field.
   var userAgent: String?
@@ -41,14 +41,15 @@ struct Call: Sendable {
     var signature: String?
   }
 
-  /// Whether the content has a media type; parameters such as `charset` are ignored.
+  /// Whether the content has this media type; parameters such as `charset` are ignored.
   func hasContent(ofType mediaType: String) -> Bool {
     guard contentTypes.count == 1 else { return false }
     let named = contentTypes[0].prefix { $0 != ";" && $0 != " " && $0 != "\t" }
     return named.lowercased() == mediaType
   }
 
-  /// The credentials of an authentication scheme, or nil when the request does not use it.
+  /// The credentials of an authentication scheme; nil if the request does not use the scheme or has several
+  /// `Authorization` fields.
   func credentials(scheme: String) -> String? {
     guard authorizations.count == 1 else { return nil }
     let parts = authorizations[0].split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)

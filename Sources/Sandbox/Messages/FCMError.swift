@@ -8,7 +8,7 @@ struct FCMError: Error, Hashable, Sendable {
   var status: Status
   /// The name of the status (`google.rpc.Code`).
   var name: String
-  /// FCM's own code.
+  /// The `errorCode` of `FcmError`; nil if the error has none.
   var code: String?
   /// A text for people.
   var message: String

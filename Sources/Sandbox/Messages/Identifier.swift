@@ -13,7 +13,7 @@ enum Identifier {
     }.joined()
   }
 
-  /// The id of a text: the same text always has the same id.
+  /// An ID for a text. The same text always has the same ID.
   static func derived(from text: String) -> String {
     Hex.encode(Array(SHA256.digest(Array(text.utf8)).prefix(16)))
   }

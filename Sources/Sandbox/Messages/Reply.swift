@@ -5,11 +5,11 @@ import HTTP
 /// A response of the emulator, to which a fault may be applied.
 struct Reply: Sendable {
   var status: Status
-  /// All fields but those the server writes.
+  /// The header fields, except those that the server adds.
   var fields: Fields
   var content: [UInt8]
 
-  /// Makes a reply. Without a content type it has no content.
+  /// Makes a reply. Without a content type it has no `Content-Type` field, unless `fields` has one.
   init(_ status: Status, contentType: String? = nil, content: [UInt8] = [], fields: Fields = [:]) {
     self.status = status
     self.fields = fields

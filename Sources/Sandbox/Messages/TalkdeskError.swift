@@ -3,8 +3,8 @@
 import HTTP
 import JSON
 
-/// An error of Talkdesk's platform APIs: one envelope for all statuses. Talkdesk documents no values of `code`; those
-/// here are the emulator's own.
+/// An error of Talkdesk's platform APIs: one envelope for all statuses. Talkdesk documents no values of
+/// `code`, so the emulator has its own.
 struct TalkdeskError: Error, Hashable, Sendable {
   /// One thing wrong with one member of a body.
   struct Field: Hashable, Sendable {

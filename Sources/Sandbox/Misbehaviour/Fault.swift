@@ -2,7 +2,7 @@
 
 import JSON
 
-/// One way the emulator misbehaves on request, and how often.
+/// A fault that the emulator shows on request, and for how many requests.
 struct Fault: Hashable, Sendable {
   /// The endpoint that misbehaves.
   enum Endpoint: String, CaseIterable, Sendable {
@@ -14,7 +14,8 @@ struct Fault: Hashable, Sendable {
     case fcm
     /// `POST /_sandbox/hook`.
     case hook
-    /// Sendbird's `POST /v3/users`, `POST /v3/users/{user_id}/token` and `POST /v3/group_channels/{channel_url}/messages`.
+    /// Sendbird's `/v3/users`, `/v3/users/{user_id}` and `/v3/users/{user_id}/token`, and `POST
+    /// /v3/group_channels/{channel_url}/messages`.
     case sendbird
     /// Sendbird Desk's `/platform/v1/…`.
     case desk
@@ -30,7 +31,7 @@ struct Fault: Hashable, Sendable {
     case before
     /// The request is acted on or refused; half of the response is sent.
     case during
-    /// The request is acted on; only the response is missing.
+    /// The request is acted on or refused, but no response is sent.
     case after
   }
 
@@ -46,7 +47,8 @@ struct Fault: Hashable, Sendable {
   enum ExpiresIn: Hashable, Sendable {
     /// A whole number of seconds: the token's own `exp` follows it.
     case seconds(Int64)
-    /// A string or a number that is not whole, sent as it is.
+    /// A string, a number that is not whole, or one beyond `FaultParser.maximumExpiresIn`. It is sent as it
+    /// is; the token has its usual lifetime.
     case verbatim(JSONValue)
     /// No `expires_in` at all.
     case leftOut
@@ -63,9 +65,9 @@ struct Fault: Hashable, Sendable {
   var retryAfter: String?
   /// The content instead of the usual one.
   var body: Body?
-  /// Whether the connection is closed instead of answered.
+  /// When the connection is closed; nil if the whole response is sent.
   var drop: Drop?
-  /// The lifetime instead of the usual one; token endpoint only.
+  /// The `expires_in` instead of the usual one; token endpoint only.
   var expiresIn: ExpiresIn?
   /// Whether assertions are checked with a clock that is 2 s behind, without leeway; token endpoint only.
   var hasStrictClock = false
@@ -73,7 +75,7 @@ struct Fault: Hashable, Sendable {
   /// Whether the request is not acted on.
   var preventsAction: Bool { drop == .before || (status ?? 200) >= 300 }
 
-  /// The fault as JSON, in the form of its request. Members that were left out are absent.
+  /// The fault as JSON, in the form of its request. Members without an effect are absent.
   var json: JSONValue {
     var members = JSONObject()
     members.append("endpoint", .string(endpoint.rawValue))

@@ -1,20 +1,20 @@
-/// The waiting faults, in the order they were posted. Each is used up before the next one for its endpoint
-/// starts.
+/// The waiting faults, in the order in which they were posted. Each fault is used up before the next one for
+/// the same endpoint begins.
 struct FaultQueue: Sendable {
   /// The maximum number of waiting faults.
   static let capacity = 1000
 
-  /// The waiting faults, in order. `times` is the number of requests left.
+  /// The waiting faults, oldest first. `times` is the number of requests that a fault still affects.
   private(set) var waiting: [Fault] = []
 
-  /// Adds a fault behind all others; false when the queue is full.
+  /// Adds a fault at the end. Returns false if the queue is full.
   mutating func append(_ fault: Fault) -> Bool {
     guard waiting.count < Self.capacity else { return false }
     waiting.append(fault)
     return true
   }
 
-  /// Takes the fault for a request that has just arrived, if any, and counts the request.
+  /// Returns the fault for a request that has just arrived, if any, and counts the request.
   mutating func take(_ endpoint: Fault.Endpoint) -> Fault? {
     guard let index = waiting.firstIndex(where: { $0.endpoint == endpoint }) else { return nil }
     let fault = waiting[index]

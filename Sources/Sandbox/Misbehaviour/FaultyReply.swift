@@ -3,7 +3,6 @@
 import HTTP
 import JSON
 
-/// How a fault changes an answer.
 extension Fault {
   /// The error response in place of acting on the request; nil if the fault has no status of 300 or more.
   func refusal() -> Reply? {
@@ -26,8 +25,8 @@ extension Fault {
     return .json(phrase, content)
   }
 
-  /// Applies the fault to a response. A request that the emulator refuses anyway keeps its status and
-  /// content.
+  /// Applies the fault to a response. If the emulator refused the request itself, the response keeps its
+  /// status and content.
   func apply(to reply: Reply, isRefusalOfTheRequest: Bool) -> Reply {
     var reply = reply
     if !isRefusalOfTheRequest {
@@ -77,7 +76,8 @@ extension Fault {
 }
 
 extension Fault.Body {
-  /// The content and a type that fits it: JSON if it is JSON, HTML if it starts with `<`, else text.
+  /// The content and its type: JSON if it is JSON, HTML if it starts with `<`, none if it is empty, else
+  /// text.
   fileprivate var octetsAndType: ([UInt8], String?) {
     switch self {
     case .value(let value):
@@ -93,7 +93,8 @@ extension Fault.Body {
 }
 
 extension Status {
-  /// A status with the phrase that this project knows for it, else with `Status` and the number.
+  /// A status with a code. The reason phrase is the standard one for the codes in this list; for all others
+  /// it is `Status` and the code.
   static func emulated(_ code: Int) -> Status {
     let known: [Status] = [
       .ok, .created, .accepted, .noContent, .badRequest, .unauthorized, .forbidden, .notFound,

@@ -1,4 +1,5 @@
-// The emulated Firebase Phone Number Verification: valid and invalid proofs of any number, and the key that verifies them.
+// The emulated Firebase Phone Number Verification: valid and invalid proofs of any number, and the key that
+// verifies them.
 
 import HTTP
 import JOSE
@@ -13,14 +14,14 @@ final class NumberProofIssuer: Sendable {
   static let keysPath = "/fpnv/v1beta/jwks"
   private static let keyID = "sandbox"
 
-  /// Mistakes that a proof can have on request.
+  /// The faults that a test can request in a proof.
   enum Fault: String, CaseIterable {
     case expired
     case wrongNumber = "wrong_number"
     case wrongProject = "wrong_project"
     /// Another key signed the proof.
     case badSignature = "bad_signature"
-    /// The last proof of this number, once more.
+    /// The last proof of this number without a fault, again. If there is none, a new proof without a fault.
     case replayed
   }
 
@@ -31,7 +32,8 @@ final class NumberProofIssuer: Sendable {
     try Signer(key: .generate(for: .ES256), algorithm: .ES256)
   }
   private let last = Mutex<[ExactText: String]>([:])
-  /// For how many numbers it remembers the last proof.
+  /// The maximum number of phone numbers whose last proof is remembered. At the limit, the next proof forgets
+  /// them all.
   private static let mostNumbers = 256
 
   func keys() throws(KeyError) -> [UInt8] {

@@ -83,7 +83,7 @@ enum FCMEndpoint {
     }
   }
 
-  /// Refuses members that FCM does not know.
+  /// Refuses members that the emulator does not know. FCM knows more, such as `webpush`.
   private static func refuseOthers(
     _ object: JSONObject, than known: [String], in path: String
   ) throws(FCMError) {

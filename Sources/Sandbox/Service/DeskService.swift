@@ -15,11 +15,11 @@ struct DeskService: Sendable {
   struct State: Sendable {
     /// The customers' ids, by the octets of their users' ids.
     var customers: [[UInt8]: Int64] = [:]
-    /// The last tickets.
+    /// The last 1000 tickets, oldest first.
     var tickets: [TicketRecord] = []
-    /// How many tickets were opened.
+    /// The number of tickets opened.
     var count: Int64 = 0
-    /// How many requests for a ticket arrived, successful or not.
+    /// The number of requests for a ticket that arrived, successful or not.
     var arrivals: Int64 = 0
   }
 

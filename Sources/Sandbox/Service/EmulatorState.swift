@@ -1,16 +1,17 @@
-// The state of a running emulator that changes with each request.
+// The changing state of a running emulator: waiting faults, the journal, users, tickets, triggers and
+// reports.
 
 import HTTP
 
-/// All that changes while the emulator runs. It lives inside one `Mutex` and nothing in here waits.
+/// The changing state of a running emulator, inside one `Mutex`. No code waits while it has the lock.
 struct EmulatorState: Sendable {
-  /// The faults to come.
+  /// The faults that wait for a request.
   var faults = FaultQueue()
-  /// The requests so far.
+  /// The last requests.
   var journal = Journal()
-  /// Which assertions were used.
+  /// The assertions that were used.
   var replays = ReplayGuard()
-  /// The service account that may send notices; nil until one was made.
+  /// The service account that may send push notifications; nil until `openProviders` makes one.
   var serviceAccount: FCMAccount?
   /// The users that Sendbird knows, by the octets of their ids.
   var users: [[UInt8]: SendbirdUser] = [:]
@@ -18,7 +19,7 @@ struct EmulatorState: Sendable {
   var live = LiveService.State()
   /// The registered triggers.
   var triggers = TriggerService.State()
-  /// The calls that were made, for reports.
+  /// The calls and jobs of the calls report.
   var reports = ReportService.State()
   /// The emulator's base URL, once known: `http://127.0.0.1:PORT`, without a slash at the end.
   var baseURL: String?

@@ -7,11 +7,11 @@ import Platform
 import Synchronization
 
 /// `GET /live-queries`, `POST /live-subscriptions` and their streams. A stream sends a result at once,
-/// whenever the number changes, and every 45 seconds. It ends when the client disconnects.
+/// whenever the number changes, and after 45 seconds without one. It ends when the client disconnects.
 struct LiveService: Sendable {
   /// The state of the Live API.
   struct State: Sendable {
-    /// How many agents are available; `POST /_sandbox/agents` changes it.
+    /// The number of available agents; `POST /_sandbox/agents` changes it.
     var available: Int64 = 3
     /// The ids of the subscriptions.
     fileprivate var subscriptions: Set<String> = []
@@ -90,7 +90,7 @@ struct LiveService: Sendable {
     return .json(.ok, reply.serialized())
   }
 
-  /// Sends a stream until the task is cancelled.
+  /// Sends a stream until the task is canceled.
   static func follow(
     _ responder: Responder, _ clock: any TimeSource, _ state: borrowing Mutex<EmulatorState>
   ) async {

@@ -5,13 +5,14 @@ import JSON
 import Platform
 import Synchronization
 
-/// `POST /data/reports/calls/jobs`, `GET …/jobs/{id}`, `GET …/files/{id}`. The report has every call that `POST /_sandbox/outcome` made.
+/// `POST /data/reports/calls/jobs`, `GET …/jobs/{id}`, `GET …/files/{id}`. The report contains the last 1000
+/// calls whose outcome was posted to `/_sandbox/outcome`.
 struct ReportService: Sendable {
   /// The state of reports.
   struct State: Sendable {
     /// Whether reports have the form that Talkdesk used before May 2026.
     var isOld = false
-    /// The calls, each as its event.
+    /// The calls, each as the event that reports it.
     fileprivate var calls = RecentList<JSONObject>(capacity: 1000)
     fileprivate var jobs: [String: Int] = [:]
 
@@ -19,7 +20,7 @@ struct ReportService: Sendable {
     mutating func add(_ event: JSONObject) { calls.append(event) }
   }
 
-  /// The names of today's form and the one before.
+  /// The names of the two forms: the current one, and the one that Talkdesk used before May 2026.
   static let forms = ["today", "before"]
   private static let prefix = "/data/reports/calls/"
   private static let mostJobs = 1000

@@ -1,16 +1,16 @@
-// The emulated phone validation and do-not-call lists, with numbers for each kind of answer.
+// The emulated phone validation and do-not-call lists, with a test number for each kind of answer.
 
 import HTTP
 import JSON
 import Platform
 import Synchronization
 
-/// `GET /identity/phonevalidations/{number}`, `GET /do-not-call-lists` and `POST /do-not-call-lists/{id}/entries/queries`. Like Talkdesk,
-/// it writes every value of a validation as a string.
+/// `GET /identity/phonevalidations/{number}`, `GET /do-not-call-lists` and `POST
+/// /do-not-call-lists/{id}/entries/queries`. Every value of a validation is a string, as in Talkdesk's.
 struct ScreeningService: Sendable {
   private static let validations = "/identity/phonevalidations/"
   private static let lists = "/do-not-call-lists"
-  /// The id of its only list.
+  /// The ID of the only do-not-call list.
   private static let list = "sandbox"
   /// The prefix of the test numbers. Their last two digits choose the answer.
   private static let numbers = "+120255501"

@@ -6,12 +6,13 @@ import Platform
 import Synchronization
 
 /// `POST /v3/users`, `GET` and `PUT /v3/users/{user_id}`, and `POST /v3/users/{user_id}/token`, as
-/// `api-APPLICATION_ID.sendbird.com` responds to them: errors have a code of their own, mostly with status
-/// 400. Accepts any `Api-Token`.
+/// `api-APPLICATION_ID.sendbird.com` responds to them: errors have Sendbird's own codes, with status 400.
+/// Accepts any `Api-Token`.
 struct SendbirdService: Sendable {
-  /// The beginning of its paths.
+  /// The prefix of the paths.
   static let prefix = "/v3/users"
-  /// The maximum number of users.
+  /// The maximum number of users. The emulator refuses one more with error 500901. `DeskService` has the same
+  /// limit for customers.
   static let mostUsers = 200_000
 
   /// Handles a request and returns how to end it.

@@ -12,7 +12,7 @@ struct TriggerService: Sendable {
   struct State: Sendable {
     fileprivate var registered: [Registration] = []
 
-    /// The messages to send about a call, and their URLs.
+    /// The messages that the registrations of one trigger send about a call, and their URLs.
     func messages(of trigger: String, with event: JSONObject) -> [(url: String, content: [UInt8])] {
       registered.filter { $0.name == trigger }.map {
         ($0.url, Array(TriggerService.text($0.message, with: event).utf8))
@@ -76,7 +76,8 @@ struct TriggerService: Sendable {
     return .json(.created, (["id": .string(id)] as JSONObject).serialized())
   }
 
-  /// A message with the values of a call. A placeholder for which the call has no value stays as it is.
+  /// Fills in a message with the values of a call. A placeholder for which the call has no value stays as it
+  /// is.
   static func text(_ message: String, with event: JSONObject) -> String {
     let parts = message.split(separator: "{{", omittingEmptySubsequences: false)
     return parts.dropFirst().reduce(String(parts[0])) { text, part in

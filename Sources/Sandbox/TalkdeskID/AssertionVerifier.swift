@@ -25,7 +25,7 @@ struct AssertionVerifier: Sendable {
     var result: Result<Verified, AssertionFailure>
   }
 
-  /// The longest life of an assertion, in seconds, as in all samples of Talkdesk.
+  /// The longest accepted lifetime of an assertion, in seconds. All of Talkdesk's samples use it.
   static let maximumLifetime: Int64 = 300
   /// How far the client's clock may run ahead, in seconds.
   static let clockSkew: Int64 = 10
@@ -44,9 +44,9 @@ struct AssertionVerifier: Sendable {
   /// Reads and checks an assertion in compact form.
   ///
   /// - Parameters:
-  ///   - assertion: the value of `client_assertion`.
+  ///   - assertion: The value of `client_assertion`.
   ///   - audience: The required `aud`: the token URL of the request.
-  ///   - now: the verifier's clock.
+  ///   - now: The verifier's clock.
   func read(_ assertion: String, audience: String, now: UnixTime) -> Reading {
     let token: JWS.Compact
     do {
@@ -55,7 +55,8 @@ struct AssertionVerifier: Sendable {
       return Reading(keyID: nil, jwtID: nil, result: .failure(.malformed))
     }
     let keyID = token.header["kid"]?.string
-    // Claims are read before the signature is checked only so that the journal can name the refused assertion.
+    // Claims are read before the signature is checked, only so that the journal can name the refused
+    // assertion.
     let claims = try? JSONValue(parsing: token.payload).object  // nil is refused below, after the signature.
     let jwtID = claims?["jti"]?.string
     do throws(AssertionFailure) {
@@ -75,7 +76,8 @@ struct AssertionVerifier: Sendable {
     }
     guard let keyID = token.header["kid"]?.string else { throw .missing("kid") }
     guard let key = keys.first(where: { $0.keyID.hasSameBytes(as: keyID) }) else { throw .unknownKeyID }
-    // The key decides the algorithm, never the token: `none`, or HS256 with the public key as its secret, ends here.
+    // The registered key decides the algorithm, never the token. So `none`, or HS256 with the public key as
+    // its secret, is refused here.
     guard let algorithm = key.algorithms.first(where: { token.header["alg"] == .string($0.rawValue) })
     else { throw .wrongAlgorithm }
     guard token.verify(with: key.publicKey, algorithm: algorithm) else { throw .badSignature }

@@ -5,17 +5,17 @@ import JOSE
 import Platform
 import Texts
 
-/// Decides who sent a token request: the client proves itself with a signed assertion or, where one is configured, with
-/// its secret in HTTP Basic; never with both (RFC 6749 §2.3).
+/// Authenticates the client of a token request, by a signed assertion or, if the client has a secret, by HTTP
+/// Basic. A request with both is refused (RFC 6749 §2.3).
 struct ClientAuthenticator: Sendable {
-  /// How a client tried to prove itself, by its OpenID Connect name.
+  /// The method with which a client authenticated, or tried to, with its OpenID Connect name.
   enum Method: String, Sendable {
     case privateKeyJWT = "private_key_jwt"
     case clientSecretBasic = "client_secret_basic"
     case none
   }
 
-  /// The result. The ids are those that the request claims.
+  /// The result of client authentication. The IDs are those that the request claims.
   struct Outcome: Sendable {
     var method: Method
     var keyID: String?
@@ -24,7 +24,7 @@ struct ClientAuthenticator: Sendable {
     var refusal: TokenRefusal?
   }
 
-  /// The one value `client_assertion_type` may have (RFC 7523 §2.2).
+  /// The only value that `client_assertion_type` can have (RFC 7523 §2.2).
   static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
   let clientID: String
@@ -37,7 +37,7 @@ struct ClientAuthenticator: Sendable {
     verifier = AssertionVerifier(clientID: configuration.clientID, keys: configuration.keys)
   }
 
-  /// A copy that does not know some of the keys.
+  /// A copy that does not know the keys with these IDs.
   func forgetting(_ keyIDs: Set<String>) -> Self {
     var copy = self
     copy.verifier = AssertionVerifier(
@@ -45,7 +45,7 @@ struct ClientAuthenticator: Sendable {
     return copy
   }
 
-  /// A copy with a clock that is 2 s behind, without leeway.
+  /// A copy that checks assertions with a clock that is 2 s behind, without leeway.
   func withStrictClock() -> Self {
     var copy = self
     copy.verifier.isStrict = true
@@ -98,8 +98,8 @@ struct ClientAuthenticator: Sendable {
       refusal: failure.map { .invalidClient($0.explanation) })
   }
 
-  /// Nil if the Basic credentials are the client's. Talkdesk joins id and secret as they are. RFC 6749 §2.3.1
-  /// form-encodes both first. The sandbox accepts either form.
+  /// The refusal of the Basic credentials; nil if they are the client's. Talkdesk joins ID and secret as they
+  /// are. RFC 6749 §2.3.1 form-encodes both first. The sandbox accepts either form.
   private func basicRefusal(_ call: Call) -> TokenRefusal? {
     guard let clientSecret else { return .invalidClient("this client does not authenticate by secret") }
     guard let credentials = call.credentials(scheme: "basic"),

@@ -1,22 +1,22 @@
-// Issues the emulator's access tokens, and checks the tokens that come back to the Callback API.
+// Issues the emulator's access tokens, and checks them when a client uses one.
 
 import JOSE
 import JSON
 import Platform
 
-/// Makes access tokens that carry the claims Talkdesk's carry, and reads them back at the Callback API.
+/// Makes access tokens with the same claims as Talkdesk's, and checks the token of a request.
 ///
 /// The key is generated with the emulator and never leaves it, so its tokens become invalid when the process
 /// ends.
 final class EmulatedTokenIssuer: Sendable {
-  /// The claims of a valid token.
+  /// The claims of a valid token that the emulator needs.
   struct Reading: Hashable, Sendable {
     var scopes: [String]
   }
 
   /// The reason why a bearer token is refused.
   enum Failure: Error, Hashable, Sendable {
-    /// Not a JWT in compact form, or not with these claims.
+    /// Not a JWT in compact form, or without the expected claims.
     case malformed
     /// Another key signed it, or it was changed.
     case notIssuedHere
@@ -40,7 +40,8 @@ final class EmulatedTokenIssuer: Sendable {
     keyID = String(key.publicKey.fingerprint.prefix(32))
   }
 
-  /// Makes a token. Times are seconds since the epoch; a lifetime of zero or less makes one that has expired already.
+  /// Makes a token. Times are seconds since the epoch. With a lifetime of zero or less, the token has already
+  /// expired.
   func issue(
     issuer: String, audience: String, clientID: String, scopes: [String], lifetime: Int64, now: Int64,
     jwtID: String = Identifier.random()

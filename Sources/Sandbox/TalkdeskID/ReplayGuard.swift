@@ -1,9 +1,10 @@
 // Remembers the IDs of used assertions, so that the emulator refuses a replayed one.
 
-/// The `jti`s that were used, each kept until its assertion has expired and could not be replayed anyway.
+/// The `jti`s that were used. Each is remembered until its assertion has expired and cannot be replayed
+/// anyway.
 ///
-/// Bounded: beyond `capacity` the oldest is forgotten. That is a hole a real identity provider must not have; here it
-/// keeps a load test from growing the emulator without end.
+/// Beyond `capacity`, the oldest is forgotten, so that a load test does not make the emulator grow without
+/// limit. A real identity provider must not have this hole.
 struct ReplayGuard: Sendable {
   private struct Entry {
     var jwtID: String
@@ -13,7 +14,7 @@ struct ReplayGuard: Sendable {
   /// The maximum number of ids to remember.
   let capacity: Int
   private var seen: Set<String> = []
-  /// In order of arrival, which with lifetimes of at most 300 s is nearly the order of expiry.
+  /// The assertions in order of arrival. With lifetimes of at most 300 s, this is nearly the order of expiry.
   private var arrivals: [Entry] = []
   private var first = 0
 
@@ -22,10 +23,10 @@ struct ReplayGuard: Sendable {
     self.capacity = capacity
   }
 
-  /// How many ids are remembered now.
+  /// The number of remembered IDs.
   var count: Int { seen.count }
 
-  /// Remembers an id; false when it was used before. Times are seconds since the epoch.
+  /// Remembers an ID. Returns false if it is remembered already. Times are seconds since the epoch.
   mutating func insert(_ jwtID: String, until expirationTime: Int64, now: Int64) -> Bool {
     while first < arrivals.count, arrivals[first].expirationTime <= now { removeFirst() }
     guard seen.insert(jwtID).inserted else { return false }

@@ -6,7 +6,7 @@ import Texts
 
 /// Checks requests to `POST /oauth/token`. Pure, except for the memory of used `jti`s that is passed in.
 struct TokenEndpoint: Sendable {
-  /// The token that a valid request gets.
+  /// The contents of the token that a valid request gets.
   struct Grant: Hashable, Sendable {
     /// The scopes of the token, in the order they were granted to the client.
     var scopes: [String]
@@ -42,14 +42,14 @@ struct TokenEndpoint: Sendable {
     grantsAll = configuration.facts != nil
   }
 
-  /// A copy that does not accept some of the client's keys.
+  /// A copy that does not accept the keys with these IDs.
   func forgetting(_ keyIDs: Set<String>) -> Self {
     var copy = self
     copy.authenticator = authenticator.forgetting(keyIDs)
     return copy
   }
 
-  /// A copy with a clock that is 2 s behind, without leeway.
+  /// A copy that checks assertions with a clock that is 2 s behind, without leeway.
   func withStrictClock() -> Self {
     var copy = self
     copy.authenticator = authenticator.withStrictClock()

@@ -4,11 +4,11 @@ import COpenSSL
 
 /// An X.509 certificate: an `X509`, made by `PEM_read_bio_X509`, freed by `X509_free` in `deinit`.
 ///
-/// `@unchecked Sendable`: the structure is only read after `init`, where OpenSSL has filled its caches, and counts its
-/// references atomically.
+/// `@unchecked Sendable`: after `init`, where OpenSSL fills the structure's caches, the structure is only
+/// read. OpenSSL counts its references atomically.
 public final class Certificate: @unchecked Sendable {
   let handle: OpaquePointer
-  /// The owner's name in the form of RFC 4514: `CN=api.example,O=Example`.
+  /// The subject's name in the form of RFC 4514: `CN=api.example,O=Example`.
   public let subject: String
   /// The host names and addresses that the certificate is valid for, as OpenSSL writes them:
   /// `DNS:api.example, IP Address:203.0.113.9`. Empty if it has no `subjectAltName`; clients then refuse it.
@@ -23,7 +23,7 @@ public final class Certificate: @unchecked Sendable {
   /// 7469 §2.4).
   public let keyFingerprint: [UInt8]
 
-  /// Takes over a handle; nil if its times of validity cannot be read. The handle is then freed.
+  /// Takes over a handle. Nil if the times of validity cannot be read; the handle is then freed.
   private init?(taking handle: OpaquePointer) {
     self.handle = handle
     notBefore = Self.seconds(X509_get0_notBefore(handle)) ?? .max
@@ -44,9 +44,9 @@ public final class Certificate: @unchecked Sendable {
 
   deinit { X509_free(handle) }
 
-  /// Every certificate in a PEM text, in its order; other blocks are skipped.
+  /// Reads every certificate in a PEM text, in order. Other blocks are skipped.
   ///
-  /// - Throws: when one of them cannot be read.
+  /// - Throws: If a certificate cannot be read.
   public static func chain(pem: [UInt8]) throws(TLSFailure) -> [Certificate] {
     TLSFailure.forget()
     let bio = BIO_new(BIO_s_mem())
@@ -64,8 +64,8 @@ public final class Certificate: @unchecked Sendable {
     return chain
   }
 
-  /// Whether this certificate's issuer is another one: names, key identifiers and use, not the signature
-  /// (`X509_check_issued`).
+  /// Whether another certificate is the issuer of this one. Compares names, key identifiers and key usage;
+  /// does not check the signature (`X509_check_issued`).
   func isIssued(by other: Certificate) -> Bool { X509_check_issued(other.handle, handle) == X509_V_OK }
 
   /// Whether this certificate names itself as its issuer.
@@ -73,7 +73,7 @@ public final class Certificate: @unchecked Sendable {
 
   // MARK: -
 
-  /// The text that a function prints into a memory BIO.
+  /// Returns the text that a function prints into a memory BIO: at most 16,384 octets, empty if it fails.
   private static func text(_ print: (OpaquePointer?) -> Int32) -> String {
     let bio = BIO_new(BIO_s_mem())
     defer { BIO_free(bio) }
@@ -101,7 +101,7 @@ public final class Certificate: @unchecked Sendable {
     return text { X509V3_EXT_print($0, found, 0, 0) }
   }
 
-  /// A time of ASN.1 as seconds since the epoch.
+  /// Converts an ASN.1 time to seconds since 1970-01-01T00:00:00Z; nil if it cannot be read.
   private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
     let epoch = ASN1_TIME_set(nil, 0)
     defer { ASN1_TIME_free(epoch) }
@@ -112,15 +112,15 @@ public final class Certificate: @unchecked Sendable {
   }
 }
 
-/// A passphrase callback that supplies none (pem_password_cb(3)). Without it, OpenSSL would ask on the
-/// terminal.
+/// A passphrase callback that supplies no passphrase (pem_password_cb(3)). Without it, OpenSSL would prompt
+/// for one on the terminal.
 func noPassphrase(_: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?) -> Int32 {
   -1
 }
 
 /// OpenSSL's errors about PEM.
 enum PEMText {
-  /// Whether an error says that no further block begins.
+  /// Whether an error means only that the text contains no further block.
   static func isAtEnd(_ code: UInt) -> Bool {
     code == 0 || (code >> 23 & 0xFF == UInt(ERR_LIB_PEM) && code & 0x7F_FFFF == UInt(PEM_R_NO_START_LINE))
   }

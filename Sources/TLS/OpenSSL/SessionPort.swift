@@ -2,38 +2,39 @@
 
 import COpenSSL
 
-/// The input and output of a session while it is at work: a `BIO` of our own over memory that others own, so
-/// that no buffer is needed in between and an idle session holds no memory.
+/// The input and output buffers of a session during one call. A custom `BIO` reads and writes the
+/// connection's memory directly. So no buffer is needed in between, and an idle session holds no memory.
 ///
-/// The BIO is made by `makeBIO` and belongs to the session that gets it. Only the session's thread uses both.
+/// The BIO is made by `makeBIO` and belongs to the session. Only the session's thread uses the port and the
+/// BIO.
 struct SessionPort {
   /// Octets from the network that the session has not read yet.
   var input: UnsafePointer<UInt8>?
   var inputCount = 0
-  /// Where octets for the network are appended.
+  /// The buffer to which octets for the network are appended.
   var output: UnsafeMutablePointer<[UInt8]>?
-  /// OpenSSL's steps for handshake messages and alerts, less those that records of data pay for. Counted by
-  /// `countSteps`.
+  /// The number of OpenSSL's steps for handshake messages and alerts, counted by `countSteps`. The end of
+  /// the handshake resets it, and each record of data reduces it.
   private var idleSteps = 0
 
-  /// The most such steps before the session fails. A client that requests new keys or renegotiation without
-  /// end would keep its loop busy for nothing, and OpenSSL (3.0) would let it. New keys take up to five
-  /// steps.
+  /// The maximum of `idleSteps`. Beyond it the session fails. A client that requests new keys or
+  /// renegotiation without end would keep its loop busy for nothing, and OpenSSL (3.0) would let it. New
+  /// keys take up to five steps.
   private static let maximumIdleSteps = 160
-  /// The steps that a record of data pays for, so that a client that changes keys now and then never reaches
-  /// the maximum.
+  /// The number of steps that each record of data subtracts, so that a client that changes keys now and
+  /// then never reaches the maximum.
   private static let stepsPerRecord = 8
-  /// The most octets that OpenSSL gets at a time. It reads ahead, so it may have read this many when the
-  /// maximum is noticed.
+  /// The most octets that OpenSSL gets at a time. OpenSSL reads ahead, so it may have up to this many
+  /// unprocessed octets when the session reaches `maximumIdleSteps`.
   private static let pieceSize = 4096
 
-  /// Whether the session has made too many steps without data.
+  /// Whether the session has made too many steps without enough data.
   var isIdle: Bool { idleSteps > Self.maximumIdleSteps }
 
-  /// Subtracts the steps that a record of data pays for.
+  /// Subtracts `stepsPerRecord` after a record of data.
   mutating func paid() { idleSteps = max(0, idleSteps - Self.stepsPerRecord) }
 
-  /// Starts the count after the handshake, whose own steps do not count.
+  /// Resets the count after the handshake, whose own steps do not count.
   mutating func beginsToCount() { idleSteps = 0 }
 
   /// Forgets the buffers, which are valid only during one call.
@@ -41,7 +42,7 @@ struct SessionPort {
     (input, inputCount, output) = (nil, 0, nil)
   }
 
-  /// Counts the steps of a context's sessions (`SSL_CTX_set_info_callback`).
+  /// Makes a context count the steps of its sessions (`SSL_CTX_set_info_callback`).
   static func countSteps(of context: OpaquePointer) {
     SSL_CTX_set_info_callback(context) { session, event, _ in
       guard event & (SSL_CB_LOOP | SSL_CB_ALERT) != 0 else { return }
@@ -49,14 +50,14 @@ struct SessionPort {
     }
   }
 
-  /// A BIO over a port, which must outlive it (`BIO_new`).
+  /// Makes a BIO that reads and writes through a port (`BIO_new`). The port must outlive the BIO.
   static func makeBIO(over port: UnsafeMutablePointer<SessionPort>) -> OpaquePointer? {
     guard let bio = BIO_new(Method.shared.handle) else { return nil }
     BIO_set_data(bio, port)
     return bio
   }
 
-  /// A `BIO_METHOD`, made once in the life of the process and never freed.
+  /// The `BIO_METHOD` of all ports, made once per process and never freed.
   ///
   /// `@unchecked Sendable`: it is filled in `init` and only read from then on.
   private final class Method: @unchecked Sendable {
@@ -80,7 +81,7 @@ struct SessionPort {
   private typealias Write =
     @convention(c) (OpaquePointer?, UnsafePointer<CChar>?, Int, UnsafeMutablePointer<Int>?) -> Int32
 
-  /// Gives input to OpenSSL, or sets the retry flags if there is none.
+  /// Passes input to OpenSSL, or sets the retry flags if there is none.
   private static let read: Read = { bio, buffer, room, count in
     BIO_clear_flags(bio, retryFlags)
     guard let port = port(of: bio), port.pointee.inputCount > 0, let input = port.pointee.input, let buffer

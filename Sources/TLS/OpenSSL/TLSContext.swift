@@ -9,7 +9,8 @@ import COpenSSL
 /// one context, and `tickets` has its own lock.
 final class TLSContext: @unchecked Sendable {
   let handle: OpaquePointer
-  /// The ticket keys, kept alive for the callback that OpenSSL makes with the context.
+  /// The ticket keys, kept alive for OpenSSL's ticket callback; nil for a context that only checks an
+  /// identity.
   private let tickets: TicketKeys?
 
   /// Suites of TLS 1.2: ephemeral keys and authenticated encryption only (RFC 9325 §4.2).
@@ -20,8 +21,8 @@ final class TLSContext: @unchecked Sendable {
   /// Suites of TLS 1.3.
   private static let suites13 =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
-  /// The groups for key agreement. OpenSSL's larger groups would let any client cost the server ten times as
-  /// much (CVE-2002-20001).
+  /// The groups for key agreement. With OpenSSL's larger groups, any client could make the server do ten
+  /// times as much work (CVE-2002-20001).
   private static let groups = "X25519:P-256:P-384"
   /// OpenSSL's level for at least 112 bits of strength, whatever the machine's openssl.cnf says.
   private static let securityLevel: Int32 = 2
@@ -45,7 +46,7 @@ final class TLSContext: @unchecked Sendable {
     try check("SSL_CTX_set1_groups_list", Int32(isSet))
     callgate_ssl_ctx_restrict(handle)
     SessionPort.countSteps(of: handle)
-    // An idle session keeps no record buffers: 34 kB each.
+    // An idle session frees its record buffers, which saves 34 kB.
     SSL_CTX_ctrl(handle, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
     // OpenSSL reads ahead: it takes all records from the octets that were read already.
     SSL_CTX_ctrl(handle, SSL_CTRL_SET_READ_AHEAD, 1, nil)
@@ -64,7 +65,7 @@ final class TLSContext: @unchecked Sendable {
       if index == 0 {
         try check("SSL_CTX_use_certificate", SSL_CTX_use_certificate(handle, certificate.handle))
       } else {
-        // A client must know a self-signed root already: sending it has no use.
+        // A client must already trust a self-signed root, so sending it is useless.
         guard !certificate.isSelfIssued else { continue }
         let status = SSL_CTX_ctrl(
           handle, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate.handle))
@@ -85,7 +86,7 @@ final class TLSContext: @unchecked Sendable {
   }
 }
 
-/// The one protocol spoken inside TLS (RFC 7301).
+/// The only application protocol inside TLS, `http/1.1` (RFC 7301).
 enum ApplicationProtocol {
   /// The protocol's name. OpenSSL keeps the pointer, so the name lives as long as the process. It is never
   /// written to.

@@ -1,6 +1,7 @@
 // The events of a TLS session that the server counts and logs: its handshake and its end.
 
-/// An event of a session's handshake or end. Each session has at most one of the first three.
+/// The result of a session's handshake, or its failure afterwards. Each session has at most one of the
+/// first three.
 public enum TLSEvent: Hashable, Sendable {
   /// The handshake has succeeded: data may flow.
   case established

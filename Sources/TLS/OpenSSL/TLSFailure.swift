@@ -10,7 +10,8 @@ public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// failed`.
   public let reasons: [String]
 
-  /// Drains the error queue of this thread (`ERR_get_error`). The queue must have been empty before the operation.
+  /// Moves the errors of this thread's queue into `reasons` (`ERR_get_error`). The queue must have been
+  /// empty before the operation.
   init(_ operation: String) {
     self.operation = operation
     var reasons: [String] = []
@@ -20,7 +21,7 @@ public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
     self.reasons = reasons
   }
 
-  /// Makes a failure that this program has found, with a reason in its own words.
+  /// Creates a failure that this program has detected, not OpenSSL.
   init(_ operation: String, because reason: String) {
     self.operation = operation
     reasons = [reason]

@@ -3,13 +3,13 @@
 import COpenSSL
 
 /// A server's identity: its certificate chain and the private key that belongs to it. The key is an
-/// `EVP_PKEY`, made by the readers below, freed by `EVP_PKEY_free` in `deinit`. No byte of the key is ever
+/// `EVP_PKEY`, made by `key(_:)` below, freed by `EVP_PKEY_free` in `deinit`. No byte of the key is ever
 /// printed.
 ///
 /// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL lets any number of threads use such a
 /// key.
 public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
-  /// Why there is no identity.
+  /// The fault because of which a chain and a key cannot be used.
   public enum Failure: Error, Hashable, Sendable {
     /// The text contains no certificate.
     case noCertificate
@@ -17,8 +17,8 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
     case certificate(TLSFailure)
     /// The text is not a private key that OpenSSL can read, or the key has a passphrase.
     case key(TLSFailure)
-    /// The key belongs to a later certificate: this one, counted from 1. The server's own certificate must
-    /// come first.
+    /// The key belongs to a later certificate, the one with this number, counted from 1. The server's own
+    /// certificate must come first.
     case order(Int)
     /// The key belongs to none of the certificates.
     case mismatch
@@ -35,9 +35,9 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
   /// Reads a chain and a key, and checks that they belong together.
   ///
   /// - Parameters:
-  ///   - chain: PEM, the server's certificate first, then those of its issuers.
-  ///   - key: an unencrypted private key of any type OpenSSL signs TLS with, as PEM or DER.
-  /// - Throws: the mistake in one of them, or in the pair.
+  ///   - chain: The certificates as PEM: the server's first, then those of its issuers.
+  ///   - key: An unencrypted private key of any type that OpenSSL can use for TLS, as PEM or DER.
+  /// - Throws: The fault of the chain, of the key, or of the pair.
   public init(chain text: [UInt8], key keyText: [UInt8]) throws(Failure) {
     do throws(TLSFailure) {
       chain = try Certificate.chain(pem: text)
@@ -77,12 +77,13 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
     chain.map(\.fingerprint) == other.chain.map(\.fingerprint)
   }
 
-  /// The faults for which clients may refuse the certificate at a time, in words for operators: validity,
-  /// names, the chain's order.
+  /// Warnings about the identity, for operators: certificates that have expired, expire soon or are not
+  /// valid yet, a missing `subjectAltName`, and a chain in the wrong order. Clients may refuse the identity
+  /// for each of them, except for an expiry in the future.
   ///
   /// - Parameters:
-  ///   - time: seconds since 1970-01-01T00:00:00Z.
-  ///   - date: writes such a time.
+  ///   - time: The time for which the identity is checked, in seconds since 1970-01-01T00:00:00Z.
+  ///   - date: Formats such a time.
   public func complaints(at time: Int64, date: (Int64) -> String) -> [String] {
     var complaints: [String] = []
     let leaf = certificate
@@ -106,7 +107,8 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
     return complaints
   }
 
-  /// Two weeks, in seconds: half of the time that is left when a 90-day certificate is usually renewed.
+  /// How long before its expiry a certificate gets a warning: two weeks, in seconds. 90-day certificates
+  /// are usually renewed about 30 days before they expire, so by then a renewal has failed for two weeks.
   private static let noticePeriod: Int64 = 14 * 86_400
 
   public var description: String { "\(certificate.subject) (\(keyType))" }

@@ -3,15 +3,16 @@
 import COpenSSL
 public import HTTPServer
 
-/// The server's side of one TLS connection, between a connection's octets and the network's: an `SSL`, made by `SSL_new`,
-/// freed by `SSL_free` in `deinit`. It touches no socket.
+/// The server's side of one TLS connection, between a connection's octets and the network's: an `SSL`, made
+/// by `SSL_new`, freed by `SSL_free` in `deinit`. The session touches no socket.
 ///
 /// Used on the connection's loop only, like the connection itself.
 public final class TLSSession: StreamFilter {
   private enum State { case open, ended, failed }
 
   private let handle: OpaquePointer
-  /// OpenSSL counts its own references to the `SSL_CTX`, but not to what its callbacks need.
+  /// The context, kept alive for the ticket keys that OpenSSL's callback needs. OpenSSL itself keeps only
+  /// the `SSL_CTX` alive.
   private let context: TLSContext
   private let port: UnsafeMutablePointer<SessionPort>
   private let observer: (@Sendable (TLSEvent) -> Void)?
@@ -20,19 +21,20 @@ public final class TLSSession: StreamFilter {
   private var hasBegun = false
   public private(set) var isEstablished = false
 
-  /// The most octets of data in a record (RFC 8446 §5.1).
+  /// The maximum size of a record's data, in octets (RFC 8446 §5.1).
   private static let recordSize = 16_384
 
-  /// OpenSSL's buffer for a record that has arrived in part. OpenSSL frees the buffer once the record is
-  /// complete (`SSL_MODE_RELEASE_BUFFERS`).
+  /// The maximum size of OpenSSL's buffer for a record that has arrived in part; 0 if there is none.
+  /// OpenSSL frees the buffer once the record is complete (`SSL_MODE_RELEASE_BUFFERS`).
   public var heldOctets: Int { SSL_has_pending(handle) == 1 ? Self.recordSize + Self.recordOverhead : 0 }
 
-  /// The most octets that TLS 1.2 adds to a record's data, and the record's header (RFC 5246 §6.2.3).
+  /// The most octets that TLS 1.2 adds to a record's data (2048), and the record's header (5); see RFC 5246
+  /// §6.2.3.
   private static let recordOverhead = 2048 + 5
 
   /// Makes a session that waits for a client's first octets.
   ///
-  /// - Parameter observer: gets the result of the handshake, and the reason if the session fails.
+  /// - Parameter observer: Receives the result of the handshake, and the reason if the session fails.
   init(_ context: TLSContext, observer: (@Sendable (TLSEvent) -> Void)? = nil) {
     port = .allocate(capacity: 1)
     port.initialize(to: SessionPort())
@@ -68,7 +70,7 @@ public final class TLSSession: StreamFilter {
   }
 
   public func send(_ plain: [UInt8], wire: inout [UInt8]) {
-    // Before the handshake there is no TLS connection to close, and nothing goes out in the clear.
+    // Before the handshake is finished, `plain` is dropped, so that nothing goes out in the clear.
     guard !plain.isEmpty, state != .failed, SSL_is_init_finished(handle) == 1 else { return }
     withUnsafeMutablePointer(to: &wire) { output in
       port.pointee.output = output
@@ -85,7 +87,8 @@ public final class TLSSession: StreamFilter {
       port.pointee.output = output
       defer { port.pointee.close() }
       TLSFailure.forget()
-      // 0: our end is sent, and the client's is not awaited. An error means that there is no session to end.
+      // 0 means that our `close_notify` is sent and the client's has not arrived. The server does not wait
+      // for it. A negative status means that there is no session to end.
       if SSL_shutdown(handle) < 0 { ERR_clear_error() }
     }
   }
@@ -107,7 +110,7 @@ public final class TLSSession: StreamFilter {
       noteHandshake()
       guard status == 1 else { return stop(status) }
       port.pointee.paid()
-      // The input is usually one record: no call just to learn that there is nothing more.
+      // The input is usually one record. This check saves the call that would only find no more data.
       guard port.pointee.inputCount > 0 || SSL_has_pending(handle) == 1 else { return .open }
     }
   }
@@ -142,7 +145,7 @@ public final class TLSSession: StreamFilter {
     observer?(isEstablished ? .broken(failure) : .refused(failure))
   }
 
-  /// Whether an error says that the first octets were those of an HTTP request in the clear.
+  /// Whether an error means that the client sent an HTTP request in the clear.
   private static func isHTTP(_ code: UInt) -> Bool {
     guard code >> 23 & 0xFF == UInt(ERR_LIB_SSL) else { return false }
     let reason = Int32(code & 0x7F_FFFF)

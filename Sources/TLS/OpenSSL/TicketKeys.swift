@@ -4,17 +4,18 @@ import COpenSSL
 import Platform
 import Synchronization
 
-/// The keys that seal session tickets (RFC 5077 §4): a key that is replaced after a while, and the one before
-/// it, so that each ticket is valid for its whole life. The keys are kept in memory only, and wiped.
+/// The keys that seal session tickets (RFC 5077 §4): the current key, and the one before it, which still
+/// opens its tickets until they expire. Keys exist in memory only, and are wiped when they are dropped.
 ///
-/// All contexts of a listener share one object, so that clients can resume their sessions after a change of
-/// the certificate.
+/// All contexts of a listener share one object, so that clients can resume their sessions after the
+/// certificate has changed.
 final class TicketKeys: Sendable {
-  /// How long a ticket is valid, and how long a key seals. After twice that time the key and its tickets are gone.
+  /// How long a ticket is valid, and how long a key seals new tickets. After twice this time, all tickets
+  /// of a key have expired.
   static let lifetime = Duration.seconds(2 * 3600)
 
-  /// A key's name, by which a ticket identifies the key that sealed it, and a key each for AES-256-CBC and
-  /// HMAC-SHA-256.
+  /// A ticket key: its name (16 octets), which each of its tickets carries, then a key for AES-256-CBC and
+  /// one for HMAC-SHA-256 (32 octets each).
   private struct Key {
     static let nameLength = 16
     var octets: [UInt8]
@@ -49,7 +50,7 @@ final class TicketKeys: Sendable {
     }
   }
 
-  /// Makes a context seal and open its tickets with the keys, which must outlive it.
+  /// Makes a context seal and open its tickets with these keys. The keys must outlive the context.
   static func attach(_ keys: TicketKeys, to context: OpaquePointer) {
     SSL_CTX_set_ex_data(context, 0, Unmanaged.passUnretained(keys).toOpaque())
     SSL_CTX_set_tlsext_ticket_key_evp_cb(context) { session, name, vector, cipher, mac, seals in
@@ -60,7 +61,10 @@ final class TicketKeys: Sendable {
     }
   }
 
-  // MARK: - SSL_CTX_set_tlsext_ticket_key_evp_cb(3): -1 is an error, 0 an unknown key, 1 a key, 2 one to be replaced
+  // MARK: - Results for OpenSSL
+
+  // SSL_CTX_set_tlsext_ticket_key_evp_cb(3): -1 is an error, 0 an unknown key, 1 the current key, and 2 the
+  // previous key, after which the client gets a new ticket.
 
   private func seal(
     _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>?, _ cipher: OpaquePointer?,
@@ -117,7 +121,7 @@ final class TicketKeys: Sendable {
     }
   }
 
-  /// AES-256-CBC: an `EVP_CIPHER`, fetched once in the life of the process and never freed.
+  /// AES-256-CBC: an `EVP_CIPHER`, fetched once per process and never freed.
   ///
   /// `@unchecked Sendable`: the structure is immutable once fetched and OpenSSL shares it between threads.
   private final class Cipher: @unchecked Sendable {

@@ -6,8 +6,8 @@ import Synchronization
 
 /// The input side: from the socket through the filter and the parser to the handler.
 extension Connection {
-  /// Octets of output that are collected before they are sent. What the client leaves unread stays below this
-  /// plus one response.
+  /// The size of collected output, in octets, at which it is sent. Unread output of a client stays below
+  /// this plus one response.
   private static let outputThreshold = 16_384
   /// Reads per turn, before other connections get their turn.
   private static let readsPerTurn = 4
@@ -126,8 +126,8 @@ extension Connection {
     flush()
   }
 
-  /// Parses with a copy of the parser, which has about a hundred octets. Then no access to the connection is
-  /// open during the call, and the compiler need not check each access at run time.
+  /// Parses with a copy of the parser, which is about a hundred octets large. Then no access to the
+  /// connection is open during the call, and the compiler need not check each access at run time.
   private func parse(
     _ input: Span<UInt8>, from offset: inout Int, into request: inout Request
   ) -> RequestParser.Progress {

@@ -28,13 +28,14 @@ extension Connection {
     answered(response.status, closing, framing)
   }
 
-  /// The most octets of a shared document that is copied into the output, so that one call sends it with its
-  /// head.
+  /// The maximum size, in octets, of a shared document that is copied into the output, so that one call
+  /// sends it with its head.
   private static let smallDocument = 4096
-  /// Octets of a document that go through the filter at a time. No connection stores more of it.
+  /// The number of octets of a document that go through the filter at a time. No connection stores more of
+  /// the document.
   private static let filteredPiece = 16_384
 
-  /// Sends an answer's head and the first half of its content, and closes.
+  /// Sends a response's head and the first half of its content, and closes the connection.
   func answerCutOff(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
     let prepared = PreparedResponse(response)
     worker.appendRest(
@@ -56,7 +57,7 @@ extension Connection {
 
   private var isDraining: Bool { worker.state.isDraining.load(ordering: .relaxed) }
 
-  /// Responds to malformed or incomplete input, and ends the connection.
+  /// Responds in place of the handler, and ends the connection.
   ///
   /// - Parameter request: The request, if its request line is known.
   func refuse(_ failure: RequestFailure, _ request: Request?) {
@@ -127,7 +128,7 @@ extension Connection {
     if counted > 0 || !unsent.isEmpty { count(progress: progress) }
   }
 
-  /// Whether something waits for the client to read.
+  /// Whether output waits for the client to read.
   var hasUnsent: Bool { !unsent.isEmpty || document != nil }
 
   /// Sends as much of the document as the socket accepts: without a filter it is not copied, with a filter it

@@ -14,7 +14,7 @@ import Synchronization
 final class Connection: EventReceiver {
   let worker: Worker
   let peer: SocketAddress
-  /// The index in the worker's list.
+  /// The connection's index in the worker's list.
   var place = 0
   private(set) var token = EventToken.none
   let socket: StreamSocket
@@ -42,7 +42,8 @@ final class Connection: EventReceiver {
   var finding: (any Sendable)?
   /// How many octets of unfinished requests the budget counts for this connection.
   var unfinished = 0
-  /// Edge-triggered: the socket may hold input until a read says otherwise.
+  /// Whether the socket may contain input. Events are edge-triggered, so this stays true until a read has
+  /// emptied the socket.
   var isReadable = false
   /// Whether the filter has sent its end.
   var isFinished = false
@@ -52,7 +53,7 @@ final class Connection: EventReceiver {
   var endIsNear = false
   /// The presence of the client whose request is deferred.
   var presence: ClientPresence?
-  /// Whether the client has ended its side, after the octets in `unread`.
+  /// Whether the filter has reported the end of the client's data. Octets in `unread` came before the end.
   var isInputOver = false
 
   /// Whether the filter's handshake is unfinished. The number of such connections is limited.
@@ -68,8 +69,8 @@ final class Connection: EventReceiver {
     parser = RequestParser(limits: worker.limits.message)
   }
 
-  /// Registers the connection with the loop, once for all events and edge-triggered: no epoll_ctl(2) per
-  /// request.
+  /// Registers the connection with the loop once, for all events and edge-triggered. So requests need no
+  /// epoll_ctl(2).
   func open() {
     do throws(SystemError) {
       token = try worker.loop.register(socket.descriptor, [.read, .write, .peerFinished, .onChange], self)
@@ -85,7 +86,7 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
-  /// Sends 503 because of too many connections, and reads the request away. Through a filter the client must
+  /// Sends 503 because of too many connections, and drops the request. Through a filter the client must
   /// send first, so it gets 503 once its request arrives.
   func refuseOverload() {
     guard machine.phase == .opened, token != .none, filter == nil else { return }
@@ -108,8 +109,8 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
-  /// The process may have been suspended. What the client sent or read in that time was not late, so it is
-  /// handled before the deadline.
+  /// Sends and reads once more before it checks the deadline. The process may have been suspended, and what
+  /// the client sent or read in that time was not late.
   func deadlinePassed() {
     if hasUnsent { flush() }
     isReadable = true
@@ -123,8 +124,8 @@ final class Connection: EventReceiver {
 
   func loopEnded() { close() }
 
-  /// Prepares for the server's end. Requests that wait in the socket are still served; then the connection
-  /// closes as soon as it is idle.
+  /// Prepares for the server's shutdown. Requests that wait in the socket are still served; then the
+  /// connection closes as soon as it is idle.
   func shutDown() {
     isReadable = true
     pump()
@@ -186,7 +187,7 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
-  /// Closes the connection without the deferred response, as the handler wants.
+  /// Closes the connection without the deferred response, as the handler requested.
   func abandon() {
     guard machine.phase == .handling else { return }
     close()

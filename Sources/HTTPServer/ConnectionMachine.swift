@@ -4,11 +4,11 @@ import HTTP
 import Platform
 
 /// The life of a connection as a state machine: an event and the time go in, at most one action comes out.
-/// The machine touches no socket, no octet and no clock, so that tests step through a day in a microsecond.
+/// The machine uses no socket, no buffer and no clock, so that tests step through a day in a microsecond.
 struct ConnectionMachine {
-  /// The state of reading.
+  /// The stage of a connection's life.
   enum Phase: Equatable {
-    /// Open, and nothing has come.
+    /// Open, and nothing has arrived.
     case opened
     /// Between requests.
     case idle
@@ -18,24 +18,24 @@ struct ConnectionMachine {
     case content
     /// A request is with its handler. Nothing is read meanwhile.
     case handling
-    /// The last answer is on its way out.
+    /// The last response is being sent.
     case ending
     /// The last response was sent and announced the end. Later octets are read and dropped.
     case lingering
     case closed
   }
 
-  /// Whether and how a connection ends after an answer.
+  /// Whether and how a connection ends after a response.
   enum Ending: Equatable {
     case keepAlive
-    /// The client wants the end and sends nothing more: just close.
+    /// The client asked to close and sends nothing more: close at once.
     case close
-    /// The client may still be sending: read on, or the answer could be lost.
+    /// The client may still be sending: continue to read, or the response could be lost.
     case linger
   }
 
   enum Event {
-    /// Octets were parsed, and the request is not whole.
+    /// Octets were parsed, and the request is incomplete.
     case parsed(RequestParser.Phase)
     /// A request is complete and goes to its handler, or its head waits for the handler's judgment.
     case request
@@ -67,21 +67,22 @@ struct ConnectionMachine {
   private let limits: TimeLimits
   private(set) var phase = Phase.opened
   private var ending = Ending.keepAlive
-  /// Whether output waits for the client to read.
+  /// Whether output waits for the client to read. Nothing is read meanwhile.
   private(set) var isBlocked = false
-  /// When the time of the current phase began to run.
+  /// The start of the current phase's time limit.
   private var since: MonotonicTime
-  /// When the client last read something.
+  /// The time when the client last read something, or when output began to wait for it.
   private var progressAt: MonotonicTime
   private var droppedBytes = 0
-  /// When a connection without a first request closes during shutdown; nil before shutdown.
+  /// The time when a connection without a first request closes during shutdown; nil before shutdown.
   private var opensUntil: MonotonicTime?
   /// How long such a connection waits for its first request, in nanoseconds. A client that has just connected
   /// is about to send a request and could not tell the close from a failure. A used connection may be closed
   /// at any time (RFC 9112 §9.6).
   static let firstRequestGrace: Int64 = 1_000_000_000
 
-  /// The limits in nanoseconds, computed once: the machine sets a deadline for every request.
+  /// The limits, with times in nanoseconds. They are computed once, because the machine sets a deadline for
+  /// every request.
   struct TimeLimits {
     let header, request, idle, write, linger: Int64
     let lingerBytes: Int
@@ -113,7 +114,8 @@ struct ConnectionMachine {
   /// Whether received octets are dropped.
   var dropsInput: Bool { phase == .lingering }
 
-  /// Since when the server waits for the client; nil while a request is with its handler.
+  /// The start of the current phase's time limit, if the server waits for the client. Nil while a request
+  /// is with its handler, and after the close.
   var waitsSince: MonotonicTime? {
     switch phase {
     case .opened, .idle, .head, .content, .ending, .lingering: since
@@ -169,7 +171,7 @@ struct ConnectionMachine {
 
   private mutating func parsed(_ parserPhase: RequestParser.Phase, _ now: MonotonicTime) {
     switch (phase, parserPhase) {
-    // The first request's time runs from the connection's beginning, so that silence does not extend it.
+    // The first request's time starts when the connection opens, so that silence does not extend it.
     case (.opened, .head): phase = .head
     case (.opened, .content): phase = .content
     case (.idle, .head), (.idle, .content):
@@ -227,7 +229,7 @@ struct ConnectionMachine {
 }
 
 extension MonotonicTime {
-  /// A point some nanoseconds later; saturates.
+  /// Adds nanoseconds; saturates.
   fileprivate static func + (point: Self, nanoseconds: Int64) -> Self {
     Self(nanoseconds: point.nanoseconds.addingClamped(nanoseconds))
   }

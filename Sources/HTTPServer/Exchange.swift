@@ -4,18 +4,19 @@ public import HTTP
 public import Platform
 import Synchronization
 
-/// A request in the handler's hands: the values beside the request, and the means to respond.
+/// The handler's access to a request: its ID, client and time, and the functions to respond.
 ///
 /// Respond once, or take a `Responder` and respond later. Only the first response counts. Without a response,
 /// the server sends 500.
 public struct Exchange: ~Copyable {
   enum State { case open, answered, deferred }
 
-  /// The request's id, which the server writes on the answer.
+  /// The request's ID, which the server adds to the response.
   public let requestID: RequestID
   /// The address at the other end of the connection.
   public var peer: SocketAddress { connection.peer }
-  /// When the request was complete.
+  /// The time when the request was complete, when its head was judged (`isEarly`), or when
+  /// `Responder.resume` called its function.
   public let now: MonotonicTime
   /// The index of the connection's loop, among those that the server runs on.
   public var loopIndex: Int { connection.worker.loop.index }
@@ -30,7 +31,7 @@ public struct Exchange: ~Copyable {
   /// Whether the content is still to come; see `RequestHandler.judge`.
   public let isEarly: Bool
 
-  /// The result of judging this request's head, so that `handle` need not find it out again; nil if the head
+  /// The result of judging this request's head, so that `handle` need not compute it again. Nil if the head
   /// was not judged.
   public var finding: (any Sendable)? {
     get { connection.isJudged ? connection.finding : nil }
@@ -93,9 +94,9 @@ public struct Exchange: ~Copyable {
     connection.answerCutOff(response, requestID, framing)
   }
 
-  /// Whether one more request may be deferred. The most is the limit on connections. Requests whose clients
-  /// have left count until their work has ended, so a client cannot leave more work behind than it could wait
-  /// for.
+  /// Whether one more request may be deferred. The maximum is the limit on connections. Requests whose
+  /// clients have left count until their work has ended, so a client cannot leave more work behind than it
+  /// could wait for.
   public var mayDefer: Bool {
     connection.worker.state.deferred.load(ordering: .relaxed) < connection.worker.limits.connections
   }
@@ -115,17 +116,18 @@ public struct Exchange: ~Copyable {
   }
 }
 
-/// The request's effects on the form of its response, and its values for counters.
+/// The properties of a request that affect its response's form and its metrics.
 struct AnswerFraming: Sendable {
   /// The request's method; `other` if it is not known.
   var method: Method
-  /// Whether the client ends the connection after the response.
+  /// Whether the client asked to close the connection after the response.
   var clientCloses: Bool
-  /// Whether the handler ends the connection after the response.
+  /// Whether the server closes the connection after the response.
   var serverCloses = false
-  /// Fields besides the response's own.
+  /// Additional fields of the response.
   var fields: PreparedFields?
-  /// When the request was complete; nil if it never was.
+  /// The time when the request was complete, or when its head was judged; nil for malformed or incomplete
+  /// input.
   var start: MonotonicTime?
   /// The route that the handler set.
   var route: UInt8 = 0

@@ -7,7 +7,7 @@ import Platform
 struct Handshakes {
   private struct Entry {
     let token: EventToken
-    /// Until when the handshake may not be ended to make room for another.
+    /// The end of the protection. Until then, the handshake is not ended to make room for another.
     let protectedUntil: MonotonicTime
   }
 
@@ -16,10 +16,10 @@ struct Handshakes {
   private var entries: [Entry] = []
 
   /// - Parameters:
-  ///   - limit: The most handshakes at a time.
-  ///   - protection: How long a handshake may not be ended to make room for another. It is longer than an
-  ///     honest client's handshake takes, so that many of those at once wait for each other and do not end
-  ///     each other.
+  ///   - limit: The maximum number of handshakes at a time.
+  ///   - protection: How long a handshake may not be ended to make room for another. The protection is
+  ///     longer than an honest client's handshake takes. So many honest clients at once wait, and do not
+  ///     end each other's handshakes.
   init(limit: Int, protection: Duration) {
     self.limit = max(1, limit)
     self.protection = protection
@@ -38,7 +38,7 @@ struct Handshakes {
     entries.append(Entry(token: token, protectedUntil: now + protection))
   }
 
-  /// Removes a handshake. There are few, so the search costs nothing beside the handshake itself.
+  /// Removes a handshake. There are few, so the search is cheap compared with the handshake itself.
   mutating func end(_ token: EventToken) {
     if let place = entries.firstIndex(where: { $0.token == token }) { entries.remove(at: place) }
   }

@@ -3,24 +3,23 @@
 import Platform
 import Synchronization
 
-/// Accepts connections on one loop, even when the process has no descriptor left for them.
+/// A listener on one loop. If the process runs out of descriptors, it refuses one client and pauses.
 ///
-/// `@unchecked Sendable`: everything mutable is touched on the worker's loop only; `start` and `stop` just go
-/// there.
+/// `@unchecked Sendable`: everything mutable is touched on the worker's loop only. `start` and `stop` only
+/// pass work to that loop.
 final class Listener: EventReceiver, @unchecked Sendable {
   /// Connections accepted per turn, before open connections get their turn.
   private static let acceptsPerTurn = 64
   /// The most clients that get 503 at the same time, on all loops together. The others wait in the kernel's
   /// queue.
   private static let refusalsAtATime = 128
-  /// The distance to the reserved descriptors from which the server checks the next descriptor before it
-  /// accepts: more than all loops can open meanwhile.
+  /// The distance to the reserved descriptors below which the server checks the next free descriptor before
+  /// it accepts. All loops together open fewer between two checks.
   private static let nearby = 128
-  /// How long accepting pauses until a handshake or a response ends: those of honest clients end within a
-  /// moment.
+  /// The pause while a handshake or a response must end first. Those of honest clients end within a moment.
   private static let shortPause = Duration.milliseconds(10)
-  /// How long accepting pauses when there is no room: long enough not to spin, short enough to recover within
-  /// a second.
+  /// The pause when there is no room or no descriptor: long enough not to spin, short enough to recover
+  /// within a second.
   private static let pause = Duration.milliseconds(200)
 
   private let socket: ListeningSocket
@@ -32,12 +31,12 @@ final class Listener: EventReceiver, @unchecked Sendable {
   /// how many are in use.
   private var latestNumber = 0
   private var token = EventToken.none
-  /// A spare descriptor, so that a connection can still be accepted and refused when there is no other.
+  /// A spare descriptor. If no other is free, the server closes it to accept one client and send 503.
   private var reserve: Descriptor?
 
   /// - Parameters:
-  ///   - isShared: whether other loops wait on the same socket.
-  ///   - loopCount: how many loops the server runs on.
+  ///   - isShared: Whether other loops wait on the same socket.
+  ///   - loopCount: The number of loops that the server runs on.
   init(_ socket: consuming ListeningSocket, worker: Worker, isShared: Bool, loopCount: Int) {
     self.socket = socket
     self.worker = worker
@@ -49,7 +48,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
     reserve = Descriptor.spare()
   }
 
-  /// Begins to accept, and waits until it has begun. Call it from outside the loop.
+  /// Registers the socket with the loop, and returns the error if that fails. Call it from outside the
+  /// loop, because it waits for the loop.
   func start() -> SystemError? {
     worker.loop.run {
       do throws(SystemError) {
@@ -140,7 +140,7 @@ final class Listener: EventReceiver, @unchecked Sendable {
     if isFull { connection.refuseOverload() }
   }
 
-  /// Sends 503 to one client through the reserved descriptor. Without that the server could not even refuse.
+  /// Sends 503 to one client through the spare descriptor. Without it, the server could not even refuse.
   private func refuseOne() {
     guard reserve != nil else { return }
     reserve = nil

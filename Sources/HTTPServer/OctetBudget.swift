@@ -3,8 +3,8 @@
 import Platform
 import Synchronization
 
-/// The memory that connections hold for their clients, over all loops of a server. Beyond the limit, the
-/// connection that has made no progress for longest is closed.
+/// A limit on the memory that all connections of a server together hold for their clients. Beyond the
+/// limit, the connection that has made no progress for longest is closed.
 ///
 /// Connections that hold nothing do not use the budget: a request that arrives whole, and a response that its
 /// client reads, take no lock.
@@ -30,9 +30,9 @@ final class OctetBudget: Sendable {
     var progress: [(name: Name, turn: UInt64)] = []
     var oldest = 0
 
-    /// Whether more than half the limit was held since the sum was last small.
+    /// Whether more than half the limit was held since the sum last fell to a sixteenth of the limit.
     var hasPeaked = false
-    /// The octets of connections closed for the limit since free memory was last returned.
+    /// The octets of connections closed for the limit. Starts again at 0 when it exceeds half the limit.
     var closed = 0
 
     /// Whether much memory was freed: much was held and nearly nothing is left, or many connections were
@@ -91,7 +91,7 @@ final class OctetBudget: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - limit: The most octets.
+  ///   - limit: The maximum number of octets that all connections hold.
   ///   - close: Closes a connection, on its loop.
   init(limit: Int, close: @escaping @Sendable (Connection) -> Void) {
     self.limit = limit
@@ -105,7 +105,7 @@ final class OctetBudget: Sendable {
   /// those of this loop at once, others on their own loops.
   ///
   /// - Parameters:
-  ///   - octets: All that the connection holds now.
+  ///   - octets: The number of octets that the connection holds now.
   ///   - isProgress: Whether its client sent or read something just now.
   func hold(_ octets: Int, _ token: EventToken, of worker: Worker, isProgress: Bool) {
     let name = Name(worker: ObjectIdentifier(worker), token: token)
@@ -134,7 +134,7 @@ final class OctetBudget: Sendable {
     if isRelieved { Self.returnMemory() }
   }
 
-  /// Returns free memory to the system. After a flood the allocator has megabytes of free blocks, which count
-  /// for the limit of a container.
+  /// Returns free memory to the system. After a flood, the allocator has megabytes of free blocks, which
+  /// count toward the memory limit of a container.
   private static func returnMemory() { Task.detached { ProcessSetup.returnFreeBlocks() } }
 }

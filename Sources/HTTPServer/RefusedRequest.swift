@@ -1,21 +1,23 @@
-// A request that the server refused before any handler saw it, with the parts that were readable.
+// A request to which the server itself responds with an error, and the parts of it that were read.
 
 public import HTTP
 public import Platform
 
-/// A request that the server answers itself, as far as it was read, and who sent it.
+/// A request to which the server itself responds, as far as it was read, and the address of its client.
 public struct RefusedRequest: Sendable {
-  /// The response's id: the request's own if its fields were read, otherwise a random one.
+  /// The response's ID: the request's valid `X-Request-Id` if its fields were read, otherwise a random one.
   public let requestID: RequestID
   /// The address at the other end of the connection.
   public let peer: SocketAddress
-  /// When the request is refused.
+  /// The time of the refusal.
   public let now: MonotonicTime
   /// The index of the connection's loop, among those that the server runs on.
   public let loopIndex: Int
-  /// The request, if its request line was read. Method and target are right; the content may be anything.
+  /// The request, if the server refuses it after reading its request line. Nil if the handler left the
+  /// request unanswered. Method and target are right; the content may be anything.
   public let request: Request?
-  /// Whether all its fields were read. If not, a missing field may change the meaning of the others.
+  /// Whether all fields of the request were read. If not, a missing field may change the meaning of the
+  /// others.
   public let hasFields: Bool
   /// The number of the route that the handler counts the request for, as in `Exchange.route`.
   public var route: UInt8 = 0

@@ -9,12 +9,12 @@ public import HTTP
 public protocol RequestHandler: AnyObject, Sendable {
   /// Answers a complete, well-formed request, now or later.
   func handle(_ request: borrowing Request, _ exchange: inout Exchange)
-  /// Refuses a request whose head alone is reason enough, before its content is read. The server calls it
-  /// once for a request whose content did not arrive with its head. The content of `request` may be anything.
+  /// Refuses a request because of its head, before its content is read. The server calls it once for a
+  /// request whose content did not arrive with its head. The content of `request` may be anything.
   ///
-  /// Respond with a refusal, or return: then the server reads the content and calls `handle`. A success is
-  /// dropped. A deferred judgment ends with a refusal or with `Responder.proceed`. The connection closes
-  /// after a refusal.
+  /// Respond with a refusal, or return: then the server reads the content and calls `handle`. A response
+  /// with a status below 400 is dropped. A deferred judgment ends with a refusal or with
+  /// `Responder.proceed`. The connection closes after a refusal.
   func judge(_ request: borrowing Request, _ exchange: inout Exchange)
   /// The response to bytes that never became a request, or to a request that the server cannot accept. The
   /// server closes the connection after it.
@@ -26,9 +26,9 @@ extension RequestHandler {
   public func judge(_ request: borrowing Request, _ exchange: inout Exchange) {}
 }
 
-/// Why the server itself answers, without or in place of a handler.
+/// The reason why the server itself responds, before or in place of the handler.
 public enum RequestFailure: Hashable, Sendable {
-  /// Not HTTP/1.x as RFC 9112 defines it: 400.
+  /// Not HTTP/1.x as RFC 9112 defines it, or the input ended within a request: 400.
   case malformed
   /// The head was not complete within `headerTimeout`, or the request within `requestTimeout`: 408.
   case timedOut

@@ -3,11 +3,11 @@
 import HTTP
 public import Texts
 
-/// The id that links a response to its log lines: the request's own `X-Request-Id` if that is valid, otherwise 32 random hexadecimal
-/// digits.
+/// The ID that links a response to its log lines: the request's `X-Request-Id` if it is valid, otherwise 32
+/// random hexadecimal digits.
 public struct RequestID: Hashable, Sendable, CustomStringConvertible {
   @usableFromInline enum Form: Hashable, Sendable {
-    /// A random id, stored as digits, because each response and each audit line has them.
+    /// A random ID, stored as digits, because each response and each audit line contains them.
     case random(HexadecimalDigits, HexadecimalDigits)
     case given(String)
   }
@@ -27,7 +27,7 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     form = .given(text)
   }
 
-  /// The request's own id; nil if there is none or it is invalid.
+  /// Reads the request's `X-Request-Id`; nil if it is missing or invalid.
   init?(of request: borrowing Request) {
     guard let value = request.value(of: .xRequestID), (1...Self.mostOctets).contains(value.count),
       request.head[value].allSatisfy(Self.isSane)
@@ -40,7 +40,7 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     form = .random(HexadecimalDigits(a), HexadecimalDigits(b))
   }
 
-  /// The most octets of an id.
+  /// The maximum length of an ID, in octets.
   public static let mostOctets = 128
 
   /// The id as in fields and logs.
@@ -54,7 +54,7 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Appends the id's octets: every audit line and every answer carries them.
+  /// Appends the ID without making a string, because every audit line and response contains one.
   @inlinable public func append(to output: inout OutputSpan<UInt8>) {
     switch form {
     case .given(let text): output.append(utf8: text)
@@ -74,7 +74,8 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Makes request ids without a system call each: SplitMix64 over a random start. Ids need to differ, not to be secret.
+/// A generator of request IDs that needs no system call for each: SplitMix64 with a random start. IDs must
+/// differ, but need not be secret.
 struct RequestIDGenerator {
   private var state: UInt64
   private let stream: UInt64

@@ -4,7 +4,7 @@ public import HTTP
 import Platform
 import Synchronization
 
-/// The right to answer one request later, from any thread.
+/// The means to respond to one request later, from any thread.
 public struct Responder: Sendable {
   /// The request's id.
   public let requestID: RequestID
@@ -64,7 +64,7 @@ public struct Responder: Sendable {
   public var mayClientHaveLeft: Bool { pending.presence.mayHaveLeft }
 }
 
-/// The response that was given to a `Responder`.
+/// A response passed to a `Responder`.
 enum DeferredAnswer: Sendable {
   case whole(Response)
   case prepared(PreparedResponse)
@@ -79,8 +79,8 @@ enum DeferredAnswer: Sendable {
   }
 }
 
-/// Whether the client of a deferred request is still connected. The connection reports that it closed, the responder that the
-/// request is answered.
+/// Whether the client of a deferred request is still connected. The connection reports that it closed. The
+/// responder reports that the request is answered.
 final class ClientPresence: Sendable {
   private enum State: Sendable {
     case present((@Sendable () -> Void)?)
@@ -89,7 +89,7 @@ final class ClientPresence: Sendable {
   }
 
   private let state = Mutex(State.present(nil))
-  /// The function to call once the client has finished writing.
+  /// Whether the client has finished writing. Until then, it contains the function to call.
   private enum Finish: Sendable {
     case awaited((@Sendable () -> Void)?)
     case happened
@@ -148,11 +148,11 @@ final class ClientPresence: Sendable {
   }
 }
 
-/// The one response that a `Responder`'s copies share. If the last copy is released without a response, the
-/// client gets 500: it must not wait for a forgotten request until a timeout.
+/// The response that all copies of a `Responder` share. If the last copy is released without a response,
+/// the client gets 500, so that it does not wait for a forgotten request until a timeout.
 ///
-/// `@unchecked Sendable`: all stored properties are immutable or atomic; the worker is only handed to its own
-/// loop.
+/// `@unchecked Sendable`: all stored properties are immutable, atomic or locked. The worker is only used on
+/// its own loop.
 final class PendingAnswer: @unchecked Sendable {
   private let worker: Worker
   private let token: EventToken
@@ -172,7 +172,8 @@ final class PendingAnswer: @unchecked Sendable {
     worker.state.deferred.add(1, ordering: .relaxed)
   }
 
-  /// Whether this is the first answer. The request stops counting as deferred before its client can send another.
+  /// Marks the request as answered. True for the first call only. The request stops counting as deferred
+  /// here, before its client can send another.
   private func isFirst() -> Bool {
     guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return false }
     worker.state.deferred.subtract(1, ordering: .relaxed)

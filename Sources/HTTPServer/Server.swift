@@ -6,11 +6,11 @@ import Synchronization
 
 /// An HTTP/1.1 server: accepts connections on every loop of a group and hands requests to a handler.
 public final class Server: Sendable {
-  /// Where a server gets its connections from.
+  /// The source of a server's connections.
   public enum Source: Sendable {
-    /// An address to bind. Port 0 lets the system choose. A port in use is refused, unless `sharesPort`: then
-    /// several servers of one user may listen on it, and the kernel spreads connections over them. If the
-    /// kernel has no IPv6, `::` becomes `0.0.0.0`.
+    /// An address to bind. Port 0 lets the system choose. A port in use is refused, unless `sharesPort` is
+    /// set. With it, several servers of one user may listen on the port, and the kernel spreads connections
+    /// over them. If the kernel has no IPv6, `::` becomes `0.0.0.0`.
     case address(SocketAddress, sharesPort: Bool = false)
     /// Listening descriptors to take over, for example from systemd; at least one. The server closes them.
     case inherited(descriptors: [Int32])
@@ -27,15 +27,17 @@ public final class Server: Sendable {
   /// Makes a server that does not listen yet.
   ///
   /// - Parameters:
-  ///   - source: where connections come from.
-  ///   - limits: the limits of clients; the caller fits `connections` to the limit on descriptors.
-  ///   - loops: the loops of the connections; the group must outlive the server's work.
-  ///   - handler: handles requests.
-  ///   - clock: for the `Date` field.
-  ///   - filter: makes the filter between a connection and the network, TLS for instance; called on its loop.
-  ///   - fields: added to every response.
-  ///   - filteredFields: added to every response through a filter.
-  ///   - observer: learns of connections and responses.
+  ///   - source: The source of connections.
+  ///   - limits: The limits for clients. `connections` must fit the limit on descriptors; see
+  ///     `ServerLimits.connections(fitting:)`.
+  ///   - loops: The loops of the connections. The group must outlive the server's work.
+  ///   - handler: Responds to requests.
+  ///   - clock: The clock for the `Date` field and for the durations that the observer gets.
+  ///   - filter: Makes the filter between a connection and the network, such as TLS. Called on the
+  ///     connection's loop.
+  ///   - fields: Fields added to every response.
+  ///   - filteredFields: Fields added to every response through a filter.
+  ///   - observer: Receives events about connections and responses.
   public init(
     _ source: Source, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
     handler: any RequestHandler,
@@ -64,29 +66,30 @@ public final class Server: Sendable {
       .address(address), limits: limits, loops: loops, handler: handler, fields: fields, observer: observer)
   }
 
-  /// How many connections are open.
+  /// The number of open connections that count toward the limit.
   public var connectionCount: Int { state.connections.load(ordering: .relaxed) }
 
-  /// How many octets wait for clients that do not read. Documents that all clients share do not count.
+  /// The number of octets that wait for clients that do not read. Documents that all clients share do not
+  /// count.
   var unsentOctets: Int { state.unsent.octets }
 
-  /// How many octets of unfinished requests are held in memory.
+  /// The memory of unfinished requests, in octets.
   var unfinishedOctets: Int { state.unfinished.octets }
 
-  /// How many requests wait for their responses, whether or not their clients are still connected.
+  /// The number of deferred requests without a response, whether or not their clients are still connected.
   public var deferredCount: Int { state.deferred.load(ordering: .relaxed) }
 
   /// Whether connections close as soon as they are idle.
   var isEnding: Bool { state.isEnding.load(ordering: .acquiring) }
 
-  /// Begins to accept connections on the first address of `startAll`.
+  /// Calls `startAll` and returns its first address.
   @discardableResult
   public func start() throws(SystemError) -> SocketAddress { try startAll()[0] }
 
-  /// Begins to accept connections. Call once, not from a loop.
+  /// Starts to accept connections. Call once, not from a loop.
   ///
-  /// - Returns: each address, with the port that the system chose.
-  /// - Throws: when the address is taken (`isAddressInUse`) or cannot be listened on.
+  /// - Returns: Each address, with the port that the system chose.
+  /// - Throws: If the address is in use (`isAddressInUse`) or the server cannot listen on it.
   public func startAll() throws(SystemError) -> [SocketAddress] {
     let (made, addresses) = try makeListeners()
     for listener in made {
@@ -99,7 +102,7 @@ public final class Server: Sendable {
   /// Adds `Connection: close` to responses from now on. Connections and requests are still accepted.
   public func beginDrain() { state.isDraining.store(true, ordering: .releasing) }
 
-  /// Accepts the connections in the kernel's queues, and then no more.
+  /// Accepts the connections that wait in the kernel's queues, then stops accepting.
   public func stopAccepting() {
     let closing = listeners.withLock { list in
       defer { list = [] }
@@ -108,7 +111,8 @@ public final class Server: Sendable {
     for listener in closing { listener.stop() }
   }
 
-  /// Stops accepting, finishes running requests, and closes connections as they become idle. After the time it closes the others, too.
+  /// Stops accepting, finishes running requests, and closes connections as they become idle. Connections
+  /// that are still open after `time` are closed. Returns when none is open.
   public func shutdown(within time: Duration) async {
     beginDrain()
     stopAccepting()
@@ -161,7 +165,7 @@ public final class Server: Sendable {
     }
   }
 
-  /// Makes a listener for each loop on one socket, each with a descriptor of its own.
+  /// Makes a listener for each loop. All use one socket, each through its own descriptor.
   private func share(_ first: consuming ListeningSocket) throws(SystemError) -> ([Listener], SocketAddress) {
     let bound = try first.boundAddress()
     var made: [Listener] = []

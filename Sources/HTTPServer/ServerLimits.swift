@@ -19,11 +19,13 @@ public struct ServerLimits: Sendable {
   public var handshakeProtection: Duration
   /// The limits on the size of a request.
   public var message: MessageLimits
-  /// From the first octet of a request, or from the connection's beginning for its first request, to the end of the head.
+  /// The time from the first octet of a request to the end of its head. For the first request of a
+  /// connection, it begins when the connection opens.
   public var headerTimeout: Duration
-  /// From the first octet of a request to its last.
+  /// The time from the same beginning to the request's last octet. It begins again when a deferred judgment
+  /// accepts the head, and when the client has read responses that blocked the connection.
   public var requestTimeout: Duration
-  /// From a response to the first octet of the next request.
+  /// The time from a response to the first octet of the next request.
   public var idleTimeout: Duration
   /// How long a response may make no progress because the client does not read.
   public var writeTimeout: Duration
@@ -33,13 +35,13 @@ public struct ServerLimits: Sendable {
   /// Octets of memory for unfinished requests, over all connections: heads, content, pipelined requests, and
   /// partial records of TLS. Beyond that, the connection that received its last octet longest ago is closed.
   public var unfinishedOctets: Int
-  /// How long a connection is read after its last response. Unread octets would make the kernel reset the
-  /// connection, and the reset could destroy the response (RFC 9112 §9.6).
+  /// How long the server reads from a connection after its last response. Unread octets would make the
+  /// kernel reset the connection, and the reset could destroy the response (RFC 9112 §9.6).
   public var lingerTimeout: Duration
-  /// How many octets are read in that time at most.
+  /// The most octets that the server reads in that time. Beyond that, it closes the connection.
   public var lingerBytes: Int
 
-  /// Makes limits; the defaults are those of the configuration reference.
+  /// Creates limits. The defaults are those of the configuration reference.
   public init(
     connections: Int = 20_000, handshakes: Int = 512, handshakeProtection: Duration = .seconds(1),
     headerBytes: Int = 16_384, contentBytes: Int = 65_536,
@@ -61,8 +63,8 @@ public struct ServerLimits: Sendable {
     self.lingerBytes = lingerBytes
   }
 
-  /// How many connections fit a limit on descriptors: 256 descriptors are reserved for everything else, or
-  /// half of them if there are few.
+  /// The number of connections that fit a limit on descriptors. 256 descriptors are reserved for everything
+  /// else, or half of all if there are few.
   public static func connections(fitting descriptors: Int) -> Int {
     max(descriptors - 256, descriptors / 2, 1)
   }

@@ -2,13 +2,13 @@
 
 public import HTTP
 
-/// Learns of every event that is worth counting.
+/// Receives the server's events for metrics.
 ///
-/// The server calls it on the loop of the connection, once or more for every request. It must return at once.
+/// The server calls each function on the loop of the connection. The functions must return at once.
 public protocol ServerObserver: AnyObject, Sendable {
-  /// A connection was accepted.
+  /// A connection was accepted that counts toward the limit.
   func connectionOpened(loop: Int)
-  /// An accepted connection has ended.
+  /// Such a connection has closed.
   func connectionClosed(loop: Int)
   /// The server has closed a connection because all connections together held too much memory.
   func connectionClosed(for reason: MemoryReason, loop: Int)
@@ -16,15 +16,16 @@ public protocol ServerObserver: AnyObject, Sendable {
   func answered(_ answer: AnswerReport, loop: Int)
 }
 
-/// A response, as it is counted.
+/// The values of a response for metrics.
 public struct AnswerReport: Sendable {
   /// The request's method; `other` if not even the request line could be read.
   public var method: Method
-  /// The value of `Exchange.route` from the handler; 0 by default.
+  /// The route number that the handler set in `Exchange.route` or `RefusedRequest.route`; 0 by default.
   public var route: UInt8
   /// The status code.
   public var status: Int
-  /// Nanoseconds from the complete request to its response; nil if the request was never complete.
+  /// The nanoseconds from the complete request to its response, or from the head if the handler refused the
+  /// request by its head. Nil if the server refused the request before either.
   public var nanoseconds: Int64?
 
   /// Describes a response.

@@ -8,13 +8,13 @@ final class ServerState: Sendable {
   let connections = Atomic<Int>(0)
   /// Requests that are deferred and not answered yet, whether or not their clients are still connected.
   let deferred = Atomic<Int>(0)
-  /// Whether responses carry `Connection: close`.
+  /// Whether all responses carry `Connection: close`.
   let isDraining = Atomic<Bool>(false)
   /// Whether connections close as soon as they are idle.
   let isEnding = Atomic<Bool>(false)
-  /// What the connections hold for clients that do not read.
+  /// The budget for responses that wait for clients to read.
   let unsent: OctetBudget
-  /// What the connections hold of unfinished requests.
+  /// The budget for unfinished requests.
   let unfinished: OctetBudget
   /// The tasks that wait for the last connection to close.
   private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
@@ -31,7 +31,7 @@ final class ServerState: Sendable {
     wakeWaiters()
   }
 
-  /// Returns when no connection is open any more, or `wakeWaiters` is called.
+  /// Returns when no counted connection is open.
   func waitUntilEmpty() async {
     await withCheckedContinuation { continuation in
       waiters.withLock { $0.append(continuation) }

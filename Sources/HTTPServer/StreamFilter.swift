@@ -4,10 +4,10 @@
 ///
 /// A filter is called on its connection's loop only.
 public protocol StreamFilter: AnyObject {
-  /// Whether the handshake is finished, so that data may flow. Until then the connection counts towards the
+  /// Whether the handshake is finished, so that data may flow. Until then, the connection counts toward the
   /// limit on handshakes.
   var isEstablished: Bool { get }
-  /// The memory of octets from the network that the filter cannot pass on yet, such as a part of a record.
+  /// The memory, in octets, of input that the filter cannot pass on yet, such as a part of a record.
   var heldOctets: Int { get }
   /// Reads octets from the network. Appends their plain form to `plain`, and octets for the client (a
   /// handshake, an alert) to `wire`.
@@ -21,7 +21,7 @@ public protocol StreamFilter: AnyObject {
 
 /// The state of a filter after `receive`.
 public enum StreamFilterState: Sendable {
-  /// More may come.
+  /// More octets may arrive.
   case open
   /// The client ended its side.
   case ended

@@ -5,10 +5,10 @@ import Platform
 import Synchronization
 import Texts
 
-/// A server's part on one loop: its connections, and the buffers they share while one of them is at work.
+/// The part of a server on one loop: its connections, and the buffers that each of them uses in its turn.
 ///
-/// `@unchecked Sendable`: everything mutable is touched on `loop` only; references travel to other threads just to be sent
-/// back to it.
+/// `@unchecked Sendable`: everything mutable is touched on `loop` only. Other threads hold references only
+/// to pass work to that loop.
 final class Worker: @unchecked Sendable {
   let loop: EventLoop
   let handler: any RequestHandler
@@ -21,7 +21,7 @@ final class Worker: @unchecked Sendable {
 
   /// Octets just read. The buffer is as large as the input that one connection may leave unparsed.
   var input = [UInt8](repeating: 0, count: 16_384)
-  /// The plain octets from a filter.
+  /// The decrypted octets from a filter.
   var plain: [UInt8] = []
   /// Responses of the connection at work, sent together. Change it with `withOutput`.
   private(set) var output: [UInt8] = []
@@ -31,11 +31,11 @@ final class Worker: @unchecked Sendable {
   var request = Request()
   var ids = RequestIDGenerator()
 
-  /// Connections whose clients have finished writing and wait for their answers.
+  /// Connections whose clients have finished writing while their requests are with the handler.
   var finishedWaiting: Set<EventToken> = []
 
   private var connections: [Connection] = []
-  /// How many open connections only get 503.
+  /// The number of open connections that only get 503.
   private(set) var refusals = 0
   private var handshakes: Handshakes
   private let commonLines: [UInt8]
@@ -90,11 +90,14 @@ final class Worker: @unchecked Sendable {
     }
   }
 
-  /// Whether the server waits for the client of any connection, so that this one could make room.
+  /// Whether any connection waits for its client, so that closing it could make room for another.
   var mayMakeRoom: Bool { connections.contains { $0.isCounted && $0.machine.waitsSince != nil } }
 
-  /// Closes the connection whose client has been silent longest. If every connection turns out to have a request with its handler,
-  /// one more is accepted nevertheless, up to twice the limit. False beyond that.
+  /// Makes room for one more connection: closes the one whose client has been silent longest. If all
+  /// connections turn out to have requests with their handlers, one more is accepted anyway, below twice
+  /// the limit.
+  ///
+  /// - Returns: Whether there is room.
   func makeRoom() -> Bool {
     while true {
       var longest: (connection: Connection, since: MonotonicTime)?
@@ -115,14 +118,14 @@ final class Worker: @unchecked Sendable {
 
   /// Closes a connection whose client has finished writing and waits, to make room for another.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: Whether there was such a connection.
   func closeFinishedWaiting() -> Bool {
     guard let token = finishedWaiting.first, let connection = connection(token) else { return false }
     connection.close()
     return true
   }
 
-  /// Whether a new connection may begin its handshake, at the cost of the oldest one's if there are too many.
+  /// Whether a new connection may begin its handshake, if necessary in place of the oldest one.
   var mayBeginHandshake: Bool { handshakes.hasRoom(now: loop.now) }
 
   /// Counts a handshake that has begun. If there are too many, the oldest is closed once its protection has
@@ -141,7 +144,7 @@ final class Worker: @unchecked Sendable {
   /// The connection of a token, if it is still open.
   func connection(_ token: EventToken) -> Connection? { loop.receiver(token) as? Connection }
 
-  /// Calls a function with every connection there is now.
+  /// Calls a function with every connection that is open now.
   func forEachConnection(_ body: (Connection) -> Void) {
     for connection in Array(connections) { body(connection) }
   }
@@ -192,7 +195,7 @@ final class Worker: @unchecked Sendable {
 
   // MARK: Counting
 
-  /// Reports a response to the observer: one in the output, or one whose client has gone.
+  /// Reports a response to the observer, also if its client is gone.
   func count(_ status: Status, _ framing: AnswerFraming) {
     guard let observer else { return }
     let nanoseconds = framing.start.map { max(0, clock.now.nanoseconds.subtractingClamped($0.nanoseconds)) }
@@ -238,10 +241,10 @@ final class Worker: @unchecked Sendable {
     }
   }
 
-  /// The most octets of the end of a head.
+  /// The maximum size of a head's end, in octets: `Connection: close` and the empty line.
   private static let mostEndOctets = 32
 
-  /// Reads the time once per turn of the loop, and formats the date when a new second has begun.
+  /// Reads the clock once per turn of the loop, and formats the date when the second has changed.
   private func refreshDate() {
     guard dateCheckedAt != loop.now else { return }
     dateCheckedAt = loop.now

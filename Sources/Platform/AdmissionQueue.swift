@@ -24,17 +24,16 @@ public import Texts
 public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   /// How much may run and wait.
   public struct Limits: Hashable, Sendable {
-    /// How many may run at once.
+    /// The maximum number of elements that run at once.
     public var running: Int
-    /// How many may run at once after those that run now, for estimates; used only if it is more than
-    /// `running`. The first request of a connection may run alone.
+    /// The number of elements that can run at once after the present ones have ended, for estimates; ignored
+    /// unless it is more than `running`. For example, the first request on an HTTP/2 connection runs alone.
     public var later: Int
-    /// How many may wait.
+    /// The maximum number of waiting elements.
     public var waiting: Int
-    /// How many bytes the waiting elements may hold.
+    /// The maximum size of all waiting elements together, in bytes.
     public var waitingBytes: Int
 
-    /// Makes limits.
     public init(running: Int, later: Int = 0, waiting: Int, waitingBytes: Int = .max) {
       precondition(running > 0 && waiting >= 0 && waitingBytes >= 0)
       self.running = running
@@ -51,7 +50,6 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     /// The member of the party; nil if it has none.
     @Exact public private(set) var member: String?
 
-    /// Names a party, and a member of it.
     public init(_ name: String, member: String? = nil) {
       self.name = name
       self.member = member
@@ -112,28 +110,28 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   private var lastNumber: UInt64 = 0
   /// How many entries of lines no longer wait.
   private var stale = 0
-  /// No waiter is due before this.
+  /// A time before which no waiter is due; nil while nothing waits.
   private var earliestDue: MonotonicTime?
 
   /// Makes a queue in which nothing runs.
   public init(_ limits: Limits) { self.limits = limits }
 
-  /// How many run.
+  /// The number of running elements.
   public var running: Int { started.count }
-  /// How many wait.
+  /// The number of waiting elements.
   public var waiting: Int { waiters.count }
   /// Whether a new element would start at once.
   public var startsAtOnce: Bool { hasFreePlace && waiters.isEmpty }
   /// Whether nothing runs and nothing waits.
   public var isEmpty: Bool { started.isEmpty && waiters.isEmpty }
-  /// When `expire` may have something to remove; nil while nothing waits.
+  /// The earliest time at which `expire` may have something to remove; nil while nothing waits.
   public var nextExpiry: MonotonicTime? { waiters.isEmpty ? nil : earliestDue }
   /// Whether the queue is empty and its estimate is too old to use.
   public func isForgotten(at now: MonotonicTime) -> Bool { isEmpty && serviceTime.isForgotten(at: now) }
 
   // MARK: Coming and going
 
-  /// How long to wait before another try, if an element would be refused now; nil if it would be admitted.
+  /// The time to wait before another try, if an element would be refused now; nil if it would be admitted.
   public func refusal(
     _ party: Party? = nil, bytes: Int = 0, deadline: MonotonicTime, now: MonotonicTime
   ) -> Duration? {
@@ -146,9 +144,9 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   /// Admits an element, or refuses it.
   ///
   /// - Parameters:
-  ///   - party: its owner; nil if all share one.
-  ///   - bytes: its memory while it waits.
-  ///   - deadline: when it must have ended.
+  ///   - party: The owner of the element; nil if all share one.
+  ///   - bytes: The memory that the element uses while it waits.
+  ///   - deadline: The time by which the element must have ended.
   public mutating func enter(
     _ id: ID, party: Party? = nil, bytes: Int = 0, deadline: MonotonicTime, now: MonotonicTime
   ) -> Admission {
@@ -225,7 +223,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   /// The least time to the deadline that a start needs: a tenth of the time left now, a second at most.
   private static func least(_ left: Duration) -> Duration { min(max(left, .zero) / 10, .seconds(1)) }
 
-  /// How long it takes until a new element of a party would start.
+  /// The estimated time until a new element of a party would start.
   private func start(of party: Party?, now: MonotonicTime) -> Duration {
     let estimate = serviceTime.estimate(at: now)
     // Those that run now come first, then the others in rounds.
@@ -319,7 +317,8 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   }
 }
 
-/// The waiting elements of one party, in their order. An element that was removed from the middle stays as an entry, to be skipped.
+/// The waiting elements of one party, in the order in which they came. An element that was removed from the
+/// middle remains as an entry, which is skipped later.
 private struct AdmissionLine<ID: Hashable & Sendable>: Sendable {
   var entries: [(id: ID, number: UInt64)] = []
   /// The index of the first entry that has not been taken out.

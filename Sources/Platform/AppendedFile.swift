@@ -1,4 +1,4 @@
-// A file that grows at its end, and that can be flushed to the disk.
+// Appends bytes to a file, flushes them to the disk, and reads the end of the file.
 
 import Glibc
 
@@ -30,8 +30,8 @@ public struct AppendedFile: ~Copyable, Sendable {
     (device, inode) = (found.st_dev, found.st_ino)
   }
 
-  /// Whether the file was removed, so that nobody can read what is written. Some file systems report no links
-  /// for any file; there the path decides.
+  /// Whether the file was removed, so that no one can read what is written. Some file systems report zero
+  /// links for every file; there, the file counts as removed only if its path names no file or another one.
   public var isRemoved: Bool {
     var found = stat()
     guard fstat(descriptor.number, &found) == 0, found.st_nlink == 0 else { return false }
@@ -43,8 +43,8 @@ public struct AppendedFile: ~Copyable, Sendable {
     device == other.device && inode == other.inode
   }
 
-  /// The last bytes of the file, about `limit`, without the zeros that a power cut leaves. If the file ends
-  /// in zeros, one of them remains.
+  /// The last bytes of the file, without the zeros that a power cut leaves: at least `limit` if there are so
+  /// many, and up to 256 KiB more. If the file ends in zeros, one of them remains.
   public func tail(limit: Int) throws(SystemError) -> [UInt8] {
     var start = lseek(descriptor.number, 0, SEEK_END)
     var tail: [UInt8] = []
@@ -61,7 +61,7 @@ public struct AppendedFile: ~Copyable, Sendable {
   }
 
   /// Appends bytes from an index on.
-  /// - Returns: How many were written: all, or fewer with an error.
+  /// - Returns: The number of bytes that were written: all, or fewer with an error.
   public func append(_ bytes: [UInt8], from start: Int) -> (written: Int, error: SystemError?) {
     var index = start
     while index < bytes.count {
@@ -78,7 +78,8 @@ public struct AppendedFile: ~Copyable, Sendable {
     return (index - start, nil)
   }
 
-  /// Waits until the written bytes are on the disk. A device without a disk needs no wait.
+  /// Waits until the written bytes are on the disk. A file that cannot be flushed, such as a pipe or a
+  /// device, needs no wait.
   public func sync() throws(SystemError) {
     while fdatasync(descriptor.number) != 0 {
       let code = errno

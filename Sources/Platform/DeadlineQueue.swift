@@ -1,8 +1,8 @@
-/// The deadlines of slots, at most one per slot, earliest first: a binary heap that knows the index of each
-/// slot.
+/// The deadlines of an event loop's registrations, at most one for each (slot), earliest first: a binary heap
+/// that knows the index of each slot.
 ///
-/// Moving a deadline later is one store: the heap keeps the earlier time and checks again then. A connection
-/// with a thousand responses in a second pays for its idle deadline once.
+/// Moving a deadline later is one write to memory: the heap keeps the earlier time and checks again then. A
+/// connection with a thousand responses in a second pays for its idle deadline once.
 struct DeadlineQueue {
   private struct Entry {
     /// The point the heap is ordered by: never later than the slot's deadline.
@@ -23,7 +23,7 @@ struct DeadlineQueue {
   /// The earliest point at which `next(due:)` has something to check.
   var earliest: MonotonicTime? { heap.first.map { MonotonicTime(nanoseconds: $0.point) } }
 
-  /// Sets or removes a slot's deadline.
+  /// Sets a slot's deadline; nil removes it.
   mutating func set(_ slot: Int, _ deadline: MonotonicTime?) {
     while deadlines.count <= slot {
       deadlines.append(Self.never)

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// The owner of an open descriptor: it closes exactly once, when the owner ends.
+/// The owner of an open descriptor, which is closed exactly once: when the owner is destroyed.
 public struct Descriptor: ~Copyable, Sendable {
   /// The descriptor's number, valid as long as its owner.
   public let number: Int32
@@ -13,8 +13,8 @@ public struct Descriptor: ~Copyable, Sendable {
     self.number = number
   }
 
-  /// A spare descriptor (of `/dev/null`), kept for the moment when there is no other; nil if there is no
-  /// other now.
+  /// A spare descriptor (of `/dev/null`), for the moment when the process has no other left; nil if none can
+  /// be opened now.
   public static func spare() -> Descriptor? {
     let number = open("/dev/null", O_RDONLY | O_CLOEXEC)
     return number < 0 ? nil : Descriptor(owning: number)

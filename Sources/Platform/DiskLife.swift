@@ -1,4 +1,5 @@
-// Tells whether a file will survive its container, so that the server can warn about a store that will not.
+// Determines whether a file will survive its container, so that the server can warn about a store that will
+// not.
 
 import Glibc
 
@@ -14,10 +15,10 @@ public enum DiskLife: Sendable, Hashable {
   case unnamedVolume
   /// A file system in memory: gone with the machine or the container.
   case memory
-  /// There is no such folder.
+  /// The folder of the file does not exist.
   case missing
 
-  /// Finds out where a file is, or would be. If that is not possible, the file counts as lasting: the result
+  /// Determines where a file is, or would be. If that is not possible, the file counts as lasting: the result
   /// is for a warning, not for a decision.
   ///
   /// - Parameter path: the file's path, absolute or from the working directory; the file need not exist.

@@ -10,7 +10,7 @@ public final class DueLoop: Sendable {
   private static let interval = Duration.seconds(1)
   /// The shortest time between two reads on request.
   private static let shortestInterval = Duration.milliseconds(20)
-  /// The time to the next read after one failed, after two, and so on.
+  /// The time to the next read after one failed read, after two in a row, and after more.
   private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5)]
 
   private struct State {
@@ -50,8 +50,9 @@ public final class DueLoop: Sendable {
   /// Reads and waits until `stop`.
   ///
   /// - Parameters:
-  ///   - read: Reads the items that are due soon, the earliest first; nil if that failed. Each read replaces the last.
-  ///   - mayBegin: Whether items may begin. If not, those that were read are forgotten.
+  ///   - read: Reads the items that are due soon, the earliest first; nil if that failed. They replace the
+  ///     items of the read before.
+  ///   - mayBegin: Whether items may begin. If not, the items that were read are dropped.
   ///   - wait: The time until an item is due.
   ///   - begin: Begins an item. It must not wait.
   public func run<Item>(

@@ -84,7 +84,7 @@ public final class EventLoop: @unchecked Sendable {
     poller.wake()
   }
 
-  /// Waits until the loop has ended; not from the loop itself.
+  /// Waits until the loop has ended. Must not be called on the loop itself.
   public func join() { queue.sync {} }
 
   // MARK: Work from anywhere
@@ -189,7 +189,7 @@ public final class EventLoop: @unchecked Sendable {
       slots[Int(free)].receiver = receiver
       return EventToken(slot: free, generation: slots[Int(free)].generation)
     }
-    // The generation keeps the tag away from the bell's, which is all ones.
+    // A generation that starts at 0 keeps the tag different from `Poller.bellTag`, which is all ones.
     slots.append(Slot(receiver: receiver, generation: 0))
     return EventToken(slot: UInt32(slots.count - 1), generation: 0)
   }

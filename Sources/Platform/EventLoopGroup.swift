@@ -1,10 +1,10 @@
-/// The loops of a process, about one per processor.
+/// The event loops of a process, by default one for each processor.
 public final class EventLoopGroup: Sendable {
   public let loops: [EventLoop]
 
   /// Starts loops.
   ///
-  /// - Parameter count: how many; by default one for each processor the process may use.
+  /// - Parameter count: The number of loops; by default one for each processor that the process may use.
   /// - Throws: when the system gives no descriptors for them.
   public init(count: Int = ProcessSetup.processorCount) throws(SystemError) {
     precondition(count > 0, "a group has at least one loop")
@@ -16,7 +16,7 @@ public final class EventLoopGroup: Sendable {
   /// A group of one loop that belongs to another group. The other group ends the loop.
   public init(sharing loop: EventLoop) { loops = [loop] }
 
-  /// Ends all loops and waits until they have ended. Not from one of them.
+  /// Ends all loops and waits until they have ended. Must not be called on one of them.
   public func shutdown() {
     for loop in loops { loop.stop() }
     for loop in loops { loop.join() }

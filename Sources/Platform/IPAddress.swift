@@ -5,7 +5,7 @@ import Glibc
 /// An IPv4 or IPv6 address.
 ///
 /// An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`), which a dual-stack listener reports for IPv4 peers, is
-/// the IPv4 address: nobody can get around a rule by choosing the other spelling.
+/// the IPv4 address: no client can get around a rule by choosing the other spelling.
 public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   public enum Version: Sendable { case v4, v6 }
 
@@ -129,7 +129,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether the first bits equal those of another address of the same version.
   ///
-  /// - Parameter length: how many bits, 0–32 or 0–128; more compares all.
+  /// - Parameter length: The number of bits to compare, 0–32 or 0–128; a larger number compares all.
   public func hasPrefix(_ other: IPAddress, length: Int) -> Bool {
     guard version == other.version else { return false }
     switch version {
@@ -168,8 +168,9 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether only machines of the same site have such an address: loopback, private (RFC 1918, RFC 4193), link-local
-  /// (RFC 3927, RFC 4291 §2.5.6) or a carrier's own (100.64.0.0/10, RFC 6598).
+  /// Whether the address is valid only within a machine, a site or a carrier's network: loopback, private
+  /// (RFC 1918, RFC 4193), link-local (RFC 3927, RFC 4291 §2.5.6) or shared by a carrier's customers
+  /// (100.64.0.0/10, RFC 6598).
   public var isInternal: Bool {
     if isLoopback { return true }
     switch version {
@@ -180,7 +181,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The most octets of an address as text.
+  /// The maximum length of an address as text, in octets.
   public static let mostOctets = 45
 
   /// The address in its one canonical form (RFC 5952).
@@ -241,8 +242,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The address that counts as one client: an IPv4 address, or the /64 network of an IPv6 address, because one customer has at least
-  /// such a network.
+  /// The address by which a client is counted: an IPv4 address, or the /64 network of an IPv6 address,
+  /// because one customer has at least such a network.
   public var client: IPAddress { isV4 ? self : IPAddress(v6High: high, low: 0) }
 }
 

@@ -1,4 +1,4 @@
-// Tells whether a descriptor that another program passed is a listening TCP socket.
+// Checks whether a descriptor that another program passed is a listening TCP socket.
 
 import Glibc
 

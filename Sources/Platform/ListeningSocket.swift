@@ -85,7 +85,7 @@ public struct ListeningSocket: ~Copyable, Sendable {
   /// The result of an accept.
   public enum Accepted: ~Copyable, Sendable {
     case connection(StreamSocket, peer: SocketAddress)
-    /// No connection waits, or the one that waited is gone again.
+    /// No connection waits. Connections that died while they waited are skipped.
     case none
     case failed(SystemError)
   }
@@ -102,7 +102,8 @@ public struct ListeningSocket: ~Copyable, Sendable {
       }
       switch errno {
       case EAGAIN: return .none
-      // The connection died in the queue (accept(2) lists the network errors to be treated so): take the next.
+      // The connection died in the queue (accept(2) lists the network errors to treat like this): accept the
+      // next one.
       case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
         ENETUNREACH:
         continue

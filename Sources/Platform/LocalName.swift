@@ -27,7 +27,7 @@ public enum LocalName {
   /// `.local` (RFC 6762), which no name server of the Internet serves.
   ///
   /// - Parameters:
-  ///   - host: the field's value, as above.
+  ///   - host: the field's value, as for `isMeant`.
   ///   - address: the listener's address.
   public static func isUnclaimable(_ host: String, listeningOn address: IPAddress? = nil) -> Bool {
     if isMeant(by: host, listeningOn: address) { return true }

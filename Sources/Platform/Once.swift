@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// A value for a closure that runs once. A closure cannot consume a captured value, because the compiler cannot know that it runs
-/// once. This class checks that at run time.
+/// A value for a closure that runs once. A closure cannot consume a captured value, because the compiler
+/// cannot know that it runs once. This class checks that at run time.
 public final class Once<Value: ~Copyable & Sendable>: Sendable {
   private let value: Mutex<Value?>
 

@@ -66,7 +66,7 @@ struct Poller: ~Copyable {
     }
   }
 
-  /// Waits until something is ready or the time has passed; returns how many events there are.
+  /// Waits until a descriptor is ready or the time has passed; returns the number of events.
   ///
   /// - Parameter milliseconds: the longest wait; -1 waits forever.
   borrowing func wait(milliseconds: Int32) -> Int {

@@ -1,15 +1,16 @@
-// Prepares the process at startup: descriptor limit, standard streams, core dumps, SIGPIPE and memory allocator.
+// Prepares the process at startup: descriptor limit, standard streams, core dumps, SIGPIPE and memory
+// allocator.
 
 import CLinux
 import Glibc
 
 /// The settings of a server's process, made once at its start.
 public enum ProcessSetup {
-  /// How many descriptors the process may open.
+  /// The maximum number of descriptors that the process may open.
   public struct DescriptorLimit: Equatable, Sendable {
-    /// The limit in force.
+    /// The current limit.
     public let soft: Int
-    /// The highest soft limit.
+    /// The highest value to which the process may raise the soft limit.
     public let hard: Int
   }
 
@@ -39,8 +40,9 @@ public enum ProcessSetup {
   /// Opens `/dev/null` in place of standard input, output and error if they are closed. Call it first.
   public static func openStandardDescriptors() { callgate_open_standard_descriptors(1) }
 
-  /// Does the same, but writing to an output that was closed still fails. Otherwise a database file could get
-  /// that output's number, and the text that is written to it.
+  /// Opens `/dev/null` in place of closed standard streams, too, but writing to an output that was closed
+  /// still fails. Without this, a database file could get the number of that output, and then the text that
+  /// is written to it.
   public static func occupyStandardDescriptors() { callgate_open_standard_descriptors(0) }
 
   /// Keeps keys and tokens out of core files and from other processes of the same user.
@@ -57,7 +59,8 @@ public enum ProcessSetup {
   /// such blocks. A process whose log was not read for a moment stayed 8 MiB larger for good.
   public static func returnLargeBlocks() { _ = callgate_set_mmap_threshold(256 * 1024) }
 
-  /// Gives the memory of freed blocks back to the system, which the allocator otherwise keeps for later. Takes some milliseconds.
+  /// Returns the memory of freed blocks to the system, which the allocator otherwise keeps for later. Takes
+  /// some milliseconds.
   public static func returnFreeBlocks() { _ = callgate_trim_memory() }
 
   /// Makes the allocator join small free blocks when they are freed, and not all of them whenever a large
@@ -68,6 +71,6 @@ public enum ProcessSetup {
   /// first, stay as they are.
   public static func joinFreeBlocks() { _ = callgate_forgo_fast_bins() }
 
-  /// How many processors the process may use.
+  /// The number of processors that the process may use.
   public static var processorCount: Int { Int(callgate_processor_count()) }
 }

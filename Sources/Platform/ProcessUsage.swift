@@ -14,7 +14,7 @@ public struct ProcessUsage: Sendable {
   public var openDescriptors: Int
   /// The current limit on open descriptors.
   public var maximumDescriptors: Int
-  /// When the process began: seconds since 1970.
+  /// The start time of the process, in seconds since 1970.
   public var startTime: Double
 
   /// Reads the usage now: clock_gettime(2), getrlimit(2) and proc(5). Takes some microseconds, and more with

@@ -3,7 +3,7 @@
 import Texts
 
 extension UnixTime {
-  /// How many octets `appendRFC3339` appends.
+  /// The number of octets that `appendRFC3339` appends.
   public static let rfc3339Count = 24
 
   /// Appends the time in UTC with milliseconds: `2026-11-20T23:59:59.123Z`. Years 0 to 9999.
@@ -51,8 +51,8 @@ extension UnixTime {
     return String(decoding: octets, as: UTF8.self)
   }
 
-  /// Year, month and day of a day count since 1970-01-01, in the proleptic Gregorian calendar. Years begin in March
-  /// here, so that the leap day is a year's last and needs no case of its own.
+  /// Year, month and day of a day count since 1970-01-01, in the proleptic Gregorian calendar. Years begin in
+  /// March here, so that the leap day is a year's last and needs no case of its own.
   public static func civilDate(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = day + 719_468  // days since 0000-03-01
     let era = shifted.flooredQuotient(by: 146_097)  // 400 years

@@ -1,13 +1,13 @@
-// A time during which a provider is left alone after a failure.
+// A pause in the requests to a provider after a failure.
 
-/// A time during which a provider is left alone after a failure: the cool-down of a token endpoint, or the
-/// pause of a sender of notifications.
+/// A time without requests to a provider after a failure: the cool-down of a token endpoint, or the pause of
+/// a sender of notifications.
 ///
 /// Requests overlap. A success of a request that was begun before the failure says nothing about the time
 /// after it, so `end` ignores that success. A failure of such a request belongs to the failure that is
 /// recorded already: see `covers`.
 package struct RestPeriod: Sendable {
-  /// When the period ends; nil if there is none. The value stays set after that time, until `end`.
+  /// The end of the period; nil if there is none. The value stays set after that time, until `end`.
   package private(set) var until: Expiry?
   private var recordedAt: MonotonicTime?
 
@@ -34,8 +34,8 @@ package struct RestPeriod: Sendable {
 
   /// Ends the period after a success.
   ///
-  /// - Parameter start: When the request was begun.
-  /// - Returns: Whether the period has ended: false for a request that was begun before the failure.
+  /// - Parameter start: The time at which the request was begun.
+  /// - Returns: True if no period remains; false for a request that was begun before the failure.
   package mutating func end(startedAt start: MonotonicTime) -> Bool {
     guard !covers(start) else { return false }
     self = RestPeriod()

@@ -22,8 +22,8 @@ public struct ServiceManager: Sendable {
 
   /// The manager that the environment names.
   ///
-  /// - Returns: nil without one.
-  /// - Throws: `EINVAL` or `ENAMETOOLONG` if the name is not a Unix socket.
+  /// - Returns: Nil if `NOTIFY_SOCKET` is missing or empty.
+  /// - Throws: `EINVAL` or `ENAMETOOLONG` if the value cannot be the name of a Unix socket.
   public init?(environment: [String: String]) throws(SystemError) {
     guard let text = environment["NOTIFY_SOCKET"], !text.isEmpty else { return nil }
     var name = Array(text.utf8)
@@ -42,7 +42,8 @@ public struct ServiceManager: Sendable {
     self.name = name
   }
 
-  /// Notifies the manager without waiting. A manager that does not read misses the notification.
+  /// Notifies the manager without waiting. If the manager does not read its socket and the socket is full,
+  /// this throws `EAGAIN`, and the notification is lost.
   public func tell(_ news: News) throws(SystemError) {
     let number = socket(
       AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)

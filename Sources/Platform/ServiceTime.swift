@@ -4,7 +4,7 @@
 /// 6298 §2), and never less than the mean age of the running ones. So the estimate grows while all work
 /// hangs.
 struct ServiceTime: Sendable {
-  /// After this time without a run, an estimate says nothing about now.
+  /// The time without a run after which the estimate is too old to use.
   static let memory = Duration.seconds(60)
 
   private static let origin = MonotonicTime(nanoseconds: 0)

@@ -47,7 +47,8 @@ public final class SignalWatch: @unchecked Sendable {
     for _ in sources { registered.wait() }
   }
 
-  /// Sets the action for the first signal, for a process with nothing to finish. It runs at once if the signal has come already.
+  /// Sets the action for the first signal, for a process with nothing to finish. It runs at once if the
+  /// signal has come already.
   public func onEnd(_ action: @escaping @Sendable () -> Void) {
     let hasCome = state.withLock { state in
       state.atOnce = action

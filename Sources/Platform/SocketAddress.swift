@@ -2,20 +2,19 @@
 
 import Glibc
 
-/// An address and a port: where a socket listens, or who is at its other end.
+/// An address and a port, of a listening socket or of a peer.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   public let address: IPAddress
   /// The port; 0 lets the system choose when listening.
   public let port: UInt16
 
-  /// Makes a socket address.
   public init(_ address: IPAddress, port: UInt16) {
     self.address = address
     self.port = port
   }
 
-  /// Makes a socket address from a literal address, in brackets or not, or `localhost` (127.0.0.1). Nil for anything
-  /// else: names are resolved elsewhere, never by accident.
+  /// Makes a socket address from a literal address, in brackets or not, or from `localhost` (127.0.0.1). Nil
+  /// for anything else: names are resolved elsewhere, never by accident.
   public init?(host: String, port: UInt16) {
     if host == "localhost" {
       self.init(IPAddress(v4: 0x7F00_0001), port: port)
@@ -57,7 +56,8 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Lets a call fill in an address in the kernel's form; nil when it fails or the family is neither IPv4 nor IPv6.
+  /// Runs a system call that fills in an address in the kernel's form. The address is nil if the call fails,
+  /// or if the family is neither IPv4 nor IPv6.
   static func filled(by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32)
     -> (result: Int32, address: SocketAddress?)
   {

@@ -7,9 +7,9 @@ import Glibc
 public struct StreamSocket: ~Copyable, Sendable {
   /// The result of a read or a write.
   public enum Transfer: Sendable, Equatable {
-    /// This many bytes were moved; 0 from a read means the other end has finished.
+    /// The number of bytes that were read or written; 0 from a read means that the other end has finished.
     case bytes(Int)
-    /// Nothing could be moved now.
+    /// Nothing can be read or written now.
     case wouldBlock
     /// The connection is broken.
     case failed(SystemError)
@@ -21,8 +21,8 @@ public struct StreamSocket: ~Copyable, Sendable {
   /// Takes a connected, non-blocking socket over.
   public init(owning descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
-  /// Connects to an address on this machine or elsewhere, waiting for the connection (connect(2)); for tests, probes and
-  /// health checks, not for a loop.
+  /// Connects to an address, and waits for the connection (connect(2)). For tests, probes and health checks,
+  /// not for an event loop.
   public init(connectedTo address: SocketAddress) throws(SystemError) {
     let number = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw SystemError(operation: "socket", code: errno) }

@@ -2,9 +2,10 @@
 
 import Glibc
 
-/// A system call that failed: which one and why, kept for operators.
+/// A failed system call and the reason, for operators.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The call, such as `bind`. With code 0, what is wrong if no call failed.
+  /// The name of the call, such as `bind`; or, with code 0, a sentence that says what is wrong although no
+  /// call failed.
   public let operation: String
   /// The call's `errno`.
   public let code: Int32
@@ -25,9 +26,9 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     return "\(operation): \(message) (\(code))"
   }
 
-  /// The address or port is taken.
+  /// Whether the address or port is already in use.
   public var isAddressInUse: Bool { code == EADDRINUSE }
-  /// The process or the system has no descriptor or memory for one more connection.
+  /// Whether the process or the system has no descriptor or memory for one more connection.
   public var isOutOfDescriptors: Bool {
     code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM
   }

@@ -1,4 +1,4 @@
-// Reads a small file whole.
+// Reads a file, up to a maximum size or line by line.
 
 import Glibc
 
@@ -6,7 +6,7 @@ import Glibc
 public enum SystemFile {
   /// The bytes of a file. Of a longer file, only the first are read.
   ///
-  /// - Parameter limit: How many bytes are read at most.
+  /// - Parameter limit: The maximum number of bytes to read.
   public static func bytes(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
     // A pipe without a writer would make the process wait.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -33,7 +33,7 @@ public enum SystemFile {
 }
 
 extension SystemError {
-  /// There is no such file.
+  /// Whether the path names no file: it does not exist, or it is a folder.
   public var isMissingFile: Bool { code == ENOENT || code == ENOTDIR || code == EISDIR }
 }
 

@@ -27,7 +27,8 @@ public final class TerminalInput: Sendable {
     isatty(STDIN_FILENO) == 1 && (isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1)
   }
 
-  /// Shows a prompt and returns the next line without its end; nil at the end of input.
+  /// Shows a prompt and returns the next line without its line feed. At the end of input, or after a read
+  /// error, returns the rest, or nil if there is none. Returns nil for a line of more than 64 KiB.
   ///
   /// - Parameter prompt: Shows the question.
   public func line(prompt: () -> Void) -> String? {
@@ -50,15 +51,16 @@ public final class TerminalInput: Sendable {
     }
   }
 
-  /// Runs a function while the terminal hides input, during its lines and between them, because pasted lines arrive faster than the
-  /// function reads them.
+  /// Runs a function while the terminal hides input, during its lines and between them, because pasted lines
+  /// arrive faster than the function reads them.
   public func hiding<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     hide()
     defer { restore() }
     return try body()
   }
 
-  /// Makes the terminal show input again, from any thread. Call it before a process ends in the middle of a line.
+  /// Makes the terminal show input again, from any thread. Call it before a process ends in the middle of a
+  /// line.
   public func restore() {
     state.withLock { state in
       guard var before = state.before else { return }
@@ -73,7 +75,8 @@ public final class TerminalInput: Sendable {
       guard state.before == nil, tcgetattr(descriptor, &settings) == 0 else { return }
       state.before = settings
       settings.c_lflag &= ~tcflag_t(ECHO | ECHONL)
-      // A process that is stopped or killed here by Ctrl-Z or Ctrl-\ would leave the shell with a terminal that shows nothing.
+      // A process that is stopped or killed here by Ctrl-Z or Ctrl-\ would leave the shell with a terminal
+      // that shows nothing.
       withUnsafeMutableBytes(of: &settings.c_cc) { characters in
         for key in [VSUSP, VQUIT] { characters[Int(key)] = 0 }
       }

@@ -5,8 +5,9 @@
 public struct MonotonicTime: Hashable, Comparable, Sendable {
   /// Nanoseconds since the clock's start.
   public var nanoseconds: Int64
-  /// The nanoseconds by which the wall clock had run ahead since the process began, when this clock was read; negative if it was set
-  /// back. A point that is computed from a reading has the reading's value.
+  /// The nanoseconds by which the wall clock had run ahead of this clock since the process began, when this
+  /// clock was read; negative if the wall clock was set back. A point that is computed from a reading has the
+  /// reading's value.
   public var wallLead: Int64
 
   /// Makes a point from nanoseconds.
@@ -39,19 +40,20 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
   @inlinable var onWall: Int64 { nanoseconds.addingClamped(wallLead) }
 }
 
-/// Arithmetic for times and counts from outside: a saved row, an upstream's answer or a clock must not end the process.
+/// Arithmetic for times and counts from outside: a saved row, an upstream's response or a clock must not end
+/// the process.
 extension FixedWidthInteger {
-  /// The sum, clamped to what the type holds.
+  /// The sum, clamped to the range of the type.
   @inlinable public func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
   }
-  /// The difference, clamped to what the type holds.
+  /// The difference, clamped to the range of the type.
   @inlinable public func subtractingClamped(_ other: Self) -> Self {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other < 0 ? .max : .min) : difference
   }
-  /// The product, clamped to what the type holds.
+  /// The product, clamped to the range of the type.
   @inlinable public func multipliedClamped(by other: Self) -> Self {
     let (product, overflow) = multipliedReportingOverflow(by: other)
     return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
@@ -87,7 +89,7 @@ public struct Expiry: Equatable, Sendable {
   /// Whether the end has come.
   @inlinable public static func >= (now: MonotonicTime, end: Self) -> Bool { !(now < end) }
 
-  /// The rest at a time; negative after the end.
+  /// The time that is left; negative after the end.
   @inlinable public static func - (end: Self, now: MonotonicTime) -> Duration {
     .zero - now.age(since: end.end)
   }
@@ -114,7 +116,6 @@ public struct UnixTime: Hashable, Comparable, Sendable {
   /// Nanoseconds within the second, 0–999 999 999.
   public var nanoseconds: Int32
 
-  /// Makes a point.
   @inlinable public init(seconds: Int64, nanoseconds: Int32 = 0) {
     self.seconds = seconds
     self.nanoseconds = nanoseconds
@@ -140,12 +141,12 @@ public protocol TimeSource: Sendable {
   var now: MonotonicTime { get }
   /// The current time on the wall clock, for dates that others read.
   var unixTime: UnixTime { get }
-  /// Returns at or after a point; throws `CancellationError` when the task is cancelled first.
+  /// Returns at or after a point; throws `CancellationError` if the task is canceled first.
   func sleep(until: MonotonicTime) async throws
 }
 
 extension TimeSource {
-  /// Sleeps until a point. Returns false if the task was cancelled first.
+  /// Sleeps until a point. Returns false if the task was canceled first.
   public func hasSlept(until point: MonotonicTime) async -> Bool {
     do {
       try await sleep(until: point)

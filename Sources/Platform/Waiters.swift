@@ -1,8 +1,8 @@
-// Lets many tasks wait for one event, and lets each stop waiting when it is cancelled.
+// Lets many tasks wait for one event, and lets each stop waiting when it is canceled.
 
 import Synchronization
 
-/// Tasks that wait for one event, each until the event or until it is cancelled. (A task that waits for
+/// Tasks that wait for one event, each until the event or until it is canceled. (A task that waits for
 /// `Task.value` continues to wait after its cancellation.)
 public final class Waiters: Sendable {
   private struct State {
@@ -18,7 +18,7 @@ public final class Waiters: Sendable {
   /// How many tasks wait.
   public var count: Int { state.withLock { $0.waiting.count } }
 
-  /// Returns after the next `wakeAll`, or as soon as the task is cancelled.
+  /// Returns after the next `wakeAll`, or as soon as the task is canceled.
   /// - Parameter isOver: Whether the event has taken place already. Called under a lock, so it must not call
   ///   this object.
   public func wait(unless isOver: () -> Bool) async {

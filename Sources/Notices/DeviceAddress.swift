@@ -3,7 +3,7 @@
 /// The token by which a push provider identifies a device. Anyone who has the token can push to the device,
 /// so it prints as `<redacted>`.
 package struct DeviceAddress: Hashable, Sendable {
-  /// The most characters of a token.
+  /// The maximum length of a token, in characters.
   package static let longest = 4096
 
   /// The provider that the token is for.
@@ -12,8 +12,8 @@ package struct DeviceAddress: Hashable, Sendable {
   /// token.
   package let exposed: String
 
-  /// Nil for a text that is not a token of the platform: APNs' are 64–200 hexadecimal digits, others 1–4096
-  /// visible ASCII characters.
+  /// Nil if the text is not a token of the platform: 64–200 hexadecimal digits for APNs, 1–4096 visible ASCII
+  /// characters for the others.
   package init?(_ text: String, platform: PushPlatform) {
     switch platform {
     case .apns:

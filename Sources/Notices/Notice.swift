@@ -1,4 +1,4 @@
-// A notice: a push notification that carries a pointer, never a token, a phone number or a name.
+// A push notification that carries a pointer, never a token, a phone number or a name.
 
 import JOSE
 import JSON
@@ -6,7 +6,7 @@ package import Platform
 
 /// A push notification to one phone.
 package struct Notice: Sendable {
-  /// What the app does with a notice. If the GMS protocol has a word for an action, it is used here.
+  /// The action that a notification requests from the app. The raw value is GMS's word if GMS has the action.
   package enum Action: String, CaseIterable, Sendable {
     /// Claim the token that waits.
     case access
@@ -24,14 +24,13 @@ package struct Notice: Sendable {
 
   /// The pointer to a token or a callback.
   package let id: NoticeID
-  /// What the app does with the notice.
+  /// The action that the notification requests from the app.
   package let action: Action
   /// The text that the phone shows.
   package let text: String
-  /// When the thing that the notice points to expires, by the wall clock.
+  /// The wall-clock time at which the notification expires: providers do not deliver it later.
   package let ends: UnixTime
 
-  /// Makes a notice.
   package init(id: NoticeID, action: Action, text: String, ends: UnixTime) {
     self.id = id
     self.action = action
@@ -39,22 +38,23 @@ package struct Notice: Sendable {
     self.ends = ends
   }
 
-  /// The value that every provider carries under the name `message`: JSON in a string of JSON.
+  /// The value of `message` in every provider's payload: a JSON object, written as text into a JSON string.
   var message: String {
     let object: JSONObject = ["_id": .string(id.exposed), "_action": .string(action.rawValue)]
     return String(decoding: object.serialized(), as: UTF8.self)
   }
 
-  /// The whole seconds until the notice expires; 0 after that.
+  /// The whole seconds until the notification expires; 0 after that.
   func secondsLeft(_ now: UnixTime) -> Int64 { max(0, (ends - now).components.seconds) }
 }
 
-/// The pointer in a notice: 32 characters A–Z and 0–9. It is a credential, so it prints as `<redacted>`.
+/// The pointer in a notification: 32 characters A–Z and 0–9. It is a credential, so it prints as
+/// `<redacted>`.
 package struct NoticeID: Hashable, Sendable {
   /// The length of an id, in characters.
   package static let length = 32
 
-  /// The text, for the notice's content and for lookups.
+  /// The text, for the notification's content and for lookups.
   package let exposed: String
 
   /// Nil for a text that is not an id.
@@ -65,8 +65,8 @@ package struct NoticeID: Hashable, Sendable {
     exposed = text
   }
 
-  /// The id that providers and receivers may log: a UUID (RFC 9562 §5.8) from a digest of the notice's id,
-  /// the same in every attempt.
+  /// The id that providers and receivers may log: a UUID (RFC 9562 §5.8) from a digest of the notification's
+  /// id, the same in every attempt.
   var publicID: String {
     var bytes = Array(SHA256.digest(Array("callgate notice \(exposed)".utf8)).prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x80

@@ -1,14 +1,15 @@
-// Counts the POSTs of one notice over all attempts to send it.
+// Counts the POSTs of one notification over all attempts to send it.
 
-/// The number of POSTs for one notice: at most three over all attempts and devices, with immediate retries.
+/// The number of POSTs for one notification: at most three over all attempts and devices, including immediate
+/// retries.
 package struct NoticePosts: Sendable {
-  /// The most POSTs of a notice.
+  /// The maximum number of POSTs for a notification.
   package static let most = 3
 
-  /// How many POSTs were started.
+  /// The number of POSTs that were started.
   package private(set) var count: Int
 
-  /// - Parameter count: How many POSTs earlier attempts started. A negative number counts as 0.
+  /// - Parameter count: The number of POSTs that earlier attempts started. A negative number counts as 0.
   package init(count: Int = 0) { self.count = max(0, count) }
 
   /// Whether another POST may start.

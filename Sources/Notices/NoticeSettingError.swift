@@ -1,6 +1,6 @@
 // The error for a setting of a push provider that cannot be used.
 
-/// A mistake in a setting and its fix, for the person who configures it. It contains nothing of a key.
+/// A mistake in a setting and its fix, for the person who configures it. It never contains a part of a key.
 package struct NoticeSettingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The setting by its name in its section, such as `key_id`.
   package let setting: String

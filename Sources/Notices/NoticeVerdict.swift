@@ -1,48 +1,50 @@
-// The result of one attempt to send a notice, and whether to retry.
+// The result of one attempt to send a push notification, and whether to retry.
 
 import HTTP
 package import Platform
 
-/// The result of an attempt to send a notice.
+/// The result of an attempt to send a notification.
 ///
 /// Each reason names the provider's status and code for operators' logs. It is printable, and contains no
-/// token and no id of a notice.
+/// token and no id of a notification.
 package enum NoticeVerdict: Hashable, Sendable {
-  /// The provider accepted the notice.
+  /// The provider accepted the notification.
   case taken
   /// The provider no longer knows the device. Drop the device, unless it was registered again after the given
   /// time.
   case deviceGone(since: UnixTime?, reason: String)
-  /// The provider did not accept the notice, or may have accepted it. Send it again after the given time, or
-  /// after a back-off of your own.
+  /// The provider did not accept the notification, or its response is missing. Send the notification again
+  /// after the given time; without a time, after a back-off that the caller chooses.
   case retry(after: Duration?, reason: String)
-  /// The provider did not accept the notice, and named a time for which it wants no notices.
+  /// The provider did not accept the notification, and named a time for which it wants no notifications.
   case restProvider(for: Duration, reason: String)
-  /// The provider did not accept the notice, and named a time for which it wants no notices for this device.
+  /// The provider did not accept the notification, and named a time for which it wants no notifications for
+  /// this device.
   case restDevice(for: Duration, reason: String)
-  /// No notice can be sent before an operator changes something. Stop this sender.
+  /// No notification can be sent before an operator changes something. Stop this sender.
   case stopSender(reason: String)
-  /// This notice can never be sent, because of a mistake of this program. Give it up and keep the device.
+  /// This notification cannot be sent, because of a mistake in this program, or in settings that do not
+  /// concern every notification. Give the notification up and keep the device.
   case giveUp(reason: String)
 }
 
-/// What a sender does after a provider's answer, before it returns a verdict.
+/// The sender's next step after a provider's response, before it returns a verdict.
 enum Reaction: Hashable {
   /// Nothing more: the verdict is final.
   case settled(NoticeVerdict)
-  /// Send the notice once more with a new credential. If that was done already or is impossible, return this
-  /// verdict.
+  /// Send the notification once more with a new credential. If that was done already or is impossible, return
+  /// this verdict.
   ///
   /// - Parameter atAnyAge: Whether even a credential that was just made is renewed.
   case renewCredential(atAnyAge: Bool, otherwise: NoticeVerdict)
-  /// Send the notice once more with the previous credential. If that was done already or is impossible,
+  /// Send the notification once more with the previous credential. If that was done already or is impossible,
   /// return this verdict.
   case useOlderCredential(otherwise: NoticeVerdict)
-  /// Send the notice once more over a new connection. If that was done already or is impossible, return this
-  /// verdict.
+  /// Send the notification once more over a new connection. If that was done already or is impossible, return
+  /// this verdict.
   case reconnect(otherwise: NoticeVerdict)
-  /// The connection ended without an answer, as pooled ones do. Send the notice once more over another. If
-  /// that was done already, return this verdict.
+  /// The connection ended without a response, as pooled connections may. Send the notification once more over
+  /// another connection. If that was done already, return this verdict.
   case sendAgain(otherwise: NoticeVerdict)
 
   /// The verdict without another attempt.
@@ -72,11 +74,11 @@ extension Reaction {
 }
 
 extension NoticeVerdict {
-  /// The longest wait to accept from a provider: longer ones would outlive what most notices point to.
+  /// The longest `Retry-After` that the server respects. Most notifications expire before a longer wait ends.
   static let longestWait = Duration.seconds(3600)
 
-  /// The verdict without a response. Whether the notice arrived does not matter: the app recognizes a notice
-  /// that it has seen by its id.
+  /// The verdict without a response. Whether the notification arrived does not matter: the app recognizes a
+  /// notification that it has seen by its id.
   init(_ error: TransportError, from provider: String) {
     let reason = "\(provider): \(error)"
     self =
@@ -84,8 +86,8 @@ extension NoticeVerdict {
       ? .stopSender(reason: reason) : .retry(after: error.retryAfter, reason: reason)
   }
 
-  /// The verdict on a status after which a notice may be sent again. A 429 or 503 with a time in
-  /// `Retry-After` applies to every notice of the provider.
+  /// The verdict on a status after which a notification may be sent again. A 429 or 503 with a time in
+  /// `Retry-After` applies to every notification of the provider.
   static func retry(_ reply: InboundResponse, now: UnixTime, reason: String) -> Self {
     let wait = RetryAfter.read(reply.fields, now: now.seconds, cap: longestWait)
     guard [429, 503].contains(reply.status), let wait, wait > .zero else {
@@ -94,7 +96,7 @@ extension NoticeVerdict {
     return .restProvider(for: wait, reason: reason)
   }
 
-  /// Why the notice was not accepted; nil if it was.
+  /// Why the notification was not accepted; nil if it was.
   package var reason: String? {
     switch self {
     case .taken: nil
@@ -104,7 +106,7 @@ extension NoticeVerdict {
     }
   }
 
-  /// Whether the provider named a time for which it wants no notices.
+  /// Whether the provider named a time for which it wants no notifications.
   var isRest: Bool {
     switch self {
     case .restProvider, .restDevice: true
@@ -120,7 +122,7 @@ extension NoticeVerdict {
 
 /// A provider's own error code.
 enum ProviderCode {
-  /// At most 64 letters, digits and `_ - .`; nil for anything else, which is then not shown.
+  /// Returns a code of 1–64 letters, digits and `_ - .`. Nil for anything else, so that it is not logged.
   static func read(_ text: String?) -> String? {
     guard let text, (1...64).contains(text.utf8.count),
       text.utf8.allSatisfy({ octet in

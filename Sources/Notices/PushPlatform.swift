@@ -1,6 +1,6 @@
 // The push providers, by the names that configuration and API use.
 
-/// The service that carries a notice to a device.
+/// The service that delivers a notification to a device.
 package enum PushPlatform: String, CaseIterable, Sendable {
   /// Firebase Cloud Messaging.
   case fcm

@@ -6,8 +6,8 @@ import Platform
 
 /// The table from APNs' status and reason to the reaction.
 ///
-/// Source: Apple's "Handling notification responses from APNs". The reason decides; for an unknown reason,
-/// the status decides.
+/// Source: Apple's "Handling notification responses from APNs". The reason decides; if it is missing or
+/// unknown, the status decides.
 enum APNsAnswer {
   /// The reaction to a response.
   static func reaction(_ reply: InboundResponse, now: UnixTime) -> Reaction {
@@ -16,7 +16,7 @@ enum APNsAnswer {
     let code = ProviderCode.read(body?["reason"]?.string)
     let words = "APNs \(reply.status)\(code.map { " \($0)" } ?? "")"
     var retry = NoticeVerdict.retry(reply, now: now, reason: words)
-    // APNs limits how often a device gets notices, not how many notices a server sends.
+    // APNs limits how often a device gets notifications, not how many a server sends.
     if reply.status == 429, case .restProvider(let wait, _) = retry {
       retry = .restDevice(for: wait, reason: words)
     }
@@ -39,7 +39,7 @@ enum APNsAnswer {
       return .settled(
         .stopSender(reason: "\(words); check notices.apns.key_file, key_id, team_id and environment"))
 
-    // A connection keeps the team of its first token.
+    // APNs ties a connection to the team of the first token that was sent on it.
     case "UnrelatedKeyIdInToken":
       return .reconnect(
         otherwise: .stopSender(reason: "\(words); check notices.apns.key_file, key_id and team_id"))
@@ -77,7 +77,7 @@ enum APNsAnswer {
     do {
       return try JSONValue(parsing: content).object
     } catch {
-      // A gateway's page: the status decides.
+      // The content is not JSON, such as a proxy's HTML page: the status decides.
       return nil
     }
   }

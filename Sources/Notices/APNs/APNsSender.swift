@@ -1,4 +1,4 @@
-// Sends notices (push notifications) to Apple devices over one persistent HTTP/2 connection.
+// Sends push notifications to Apple devices over one persistent HTTP/2 connection.
 
 package import HTTP
 import JOSE
@@ -6,17 +6,18 @@ import JSON
 package import Platform
 import Synchronization
 
-/// A sender of notices through APNs.
+/// A sender of notifications through APNs.
 ///
 /// All requests share one connection, because APNs treats rapid connecting and disconnecting as an attack.
-/// The connection is replaced if APNs requests that, or if a request was sent and not answered in time, but
-/// not within ten seconds after the connection was made.
+/// The connection is replaced if APNs requests that, if the connection breaks or its HTTP/2 framing fails, or
+/// if a request was sent and not answered in time. A connection that is less than ten seconds old is not
+/// replaced.
 package final class APNsSender: NoticeSender {
-  /// The most octets of a payload, except for VoIP pushes.
+  /// APNs' maximum size of a payload, in octets, except for VoIP pushes.
   static let longestPayload = 4096
-  /// The most bytes of a reply that are read. An error has less than 100.
+  /// The maximum size of a response, in bytes. An error has fewer than 100.
   private static let longestReply = 4096
-  /// The least time before a connection is replaced.
+  /// The minimum age at which a connection is replaced.
   static let shortestConnection = Duration.seconds(10)
 
   private struct Connection {
@@ -30,11 +31,12 @@ package final class APNsSender: NoticeSender {
   private let time: any TimeSource
   private let connection: Mutex<Connection>
 
-  /// Makes a sender.
+  /// Creates a sender.
   ///
   /// - Parameters:
-  ///   - transport: carries the requests over one HTTP/2 connection (`Multiplexing`), and those of no other sender.
-  ///   - connect: makes another such transport; nil if that fails, and the sender keeps the one it has.
+  ///   - transport: A transport with one HTTP/2 connection (`Multiplexing`) that only this sender uses.
+  ///   - connect: Makes a new transport of the same kind. If it returns nil, the sender keeps the current
+  ///     one.
   package init(
     _ settings: APNsSettings, transport: any HTTPTransport,
     connect: @escaping @Sendable () -> (any HTTPTransport)?, time: any TimeSource
@@ -138,12 +140,12 @@ package final class APNsSender: NoticeSender {
     return payload.serialized()
   }
 
-  /// Replaces a connection, which ends with its last request.
-  /// - Returns: whether the next request gets another connection.
+  /// Replaces a connection. The old one closes after its last request.
+  /// - Returns: Whether the next request uses a newer connection.
   private func replace(_ used: Connection) -> Bool {
     let now = time.now
-    // Of concurrent requests, only the first makes a connection, and the others wait for the lock. Making one
-    // takes no I/O.
+    // Of concurrent requests, only the first creates a connection, and the others wait for the lock. Creating
+    // a connection does no I/O.
     return connection.withLock { connection in
       guard connection.madeAt == used.madeAt else { return true }
       guard now - used.madeAt >= Self.shortestConnection, let transport = connect() else { return false }

@@ -1,10 +1,10 @@
-// The settings for APNs: the team's signing key, and the app that gets notices.
+// The settings for APNs: the team's signing key, and the app that gets notifications.
 
 import JOSE
 
-/// The signing key for APNs, and the app that gets notices.
+/// The signing key for APNs, and the app that gets notifications.
 package struct APNsSettings: Sendable {
-  /// Apple's environment of a device. A device's token is valid in only one of them.
+  /// The APNs environment in which a device is registered. A device's token is valid in only one of the two.
   package enum Environment: String, CaseIterable, Sendable {
     case production
     case sandbox
@@ -26,7 +26,7 @@ package struct APNsSettings: Sendable {
   /// The base URL of the API, without a slash at the end.
   let base: String
 
-  /// Checks the settings.
+  /// Creates the settings. Throws an error that names the setting if a value is malformed.
   ///
   /// - Parameters:
   ///   - key: the content of the file `AuthKey_….p8` from Apple's developer account.
@@ -34,7 +34,7 @@ package struct APNsSettings: Sendable {
   ///   - teamID: the ten characters of the team.
   ///   - topic: the app's bundle id.
   ///   - environment: the environment in which the app's devices are registered.
-  ///   - url: another base of the API, checked by the caller, for tests.
+  ///   - url: another base URL of the API, checked by the caller, for tests.
   package init(
     key: [UInt8], keyID: String, teamID: String, topic: String, environment: Environment = .production,
     url: String? = nil
@@ -87,7 +87,7 @@ package struct APNsSettings: Sendable {
 }
 
 extension APNsSettings: Equatable {
-  /// Whether both sign with the same key, for the same app.
+  /// Whether both have the same key, key id, team, app and base URL.
   package static func == (a: APNsSettings, b: APNsSettings) -> Bool {
     // Our text: ids of the configuration.
     a.signer.key.publicKey == b.signer.key.publicKey && a.keyID == b.keyID && a.teamID == b.teamID

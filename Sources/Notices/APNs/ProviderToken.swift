@@ -28,19 +28,19 @@ extension APNsSettings {
 ///
 /// APNs refuses a token whose `iat` is more than an hour old, and a token that comes less than 20 minutes
 /// after the previous one. `iat` is `JWS.issuedAtMargin` before the signing. So each token is used for 50
-/// minutes. The previous token is kept for as long as APNs may still want it.
+/// minutes. The previous token is kept, because APNs may still require it.
 final class ProviderTokens: Sendable {
-  /// How long a token is used.
+  /// The age of a token at which a new one is signed.
   static let lifetime = Duration.seconds(50 * 60)
-  /// The least time between two signings, except for a `replacement` at any age.
+  /// The minimum time between two signings, except for a `replacement` at any age and after `forget`.
   static let shortestInterval = Duration.seconds(20 * 60)
-  /// The greatest age of a token in use. APNs may refuse an older one by the time it arrives.
+  /// The maximum age of a token in use. APNs may refuse an older one by the time it arrives.
   static let oldest = Duration.seconds(58 * 60)
 
   private struct State {
     var current: ProviderToken?
     var older: ProviderToken?
-    /// Until when APNs wants the older token.
+    /// The time until which the older token is used, because APNs said that the current one came too soon.
     var prefersOlderUntil: Expiry?
   }
 
@@ -72,7 +72,8 @@ final class ProviderTokens: Sendable {
 
   /// The token to use after APNs refused one, or said that it has expired.
   /// - Parameter atAnyAge: Whether to sign another token even within 20 minutes of the previous one.
-  /// - Returns: another token; nil if the refused one is the newest and was signed less than 20 minutes ago.
+  /// - Returns: Another token. Without `atAnyAge`, nil if the newest token was signed less than 20 minutes
+  ///   ago and is the refused one.
   func replacement(of expired: ProviderToken, atAnyAge: Bool) throws(OpenSSLError) -> ProviderToken? {
     let now = time.now
     return try state.withLock { state throws(OpenSSLError) in
@@ -84,8 +85,9 @@ final class ProviderTokens: Sendable {
     }
   }
 
-  /// The token to use after APNs said that one came too soon after the previous one.
-  /// - Returns: the previous token, which is used for the next 20 minutes; nil if none is young enough.
+  /// The token to use after APNs said that a token came too soon after the previous one.
+  /// - Returns: The previous token, which is used for the next 20 minutes. Nil if there is none, if it is the
+  ///   refused one, or if it is older than 58 minutes.
   func fallback(from early: ProviderToken) -> ProviderToken? {
     let now = time.now
     return state.withLock { state in

@@ -10,7 +10,7 @@ package import JSON
 /// are corrected: its item "Cancel" points to `snooze`, and its `_resource_url` has a name that is not an
 /// action.
 package struct Dialog: Sendable {
-  /// The links of one notice.
+  /// The links of one notification.
   package struct Links: Sendable {
     private let base: String
     let id: NoticeID
@@ -24,7 +24,6 @@ package struct Dialog: Sendable {
     func url(_ action: String) -> JSONValue { .string(base + action) }
   }
 
-  /// The document.
   package let document: JSONObject
 
   // MARK: The menu
@@ -36,9 +35,11 @@ package struct Dialog: Sendable {
   ///
   /// - Parameters:
   ///   - heading: The menu's heading.
-  ///   - providesCode: Whether the app announces the tones that a code makes.
-  ///   - expires: When the menu expires, as text.
-  ///   - snooze: For how many minutes the customer may postpone the call; nil if the customer may not.
+  ///   - providesCode: Whether the call begins with a verification code. The app then tells the customer to
+  ///     expect tones.
+  ///   - expires: The time at which the menu expires, as text.
+  ///   - snooze: The minutes by which the customer may postpone the call; nil if the menu does not offer
+  ///     that.
   package static func menu(
     _ links: Links, heading: String, providesCode: Bool, expires: String, snooze minutes: Int64?
   ) -> Dialog {
@@ -88,7 +89,7 @@ package struct Dialog: Sendable {
     confirmation("You will receive the call shortly", id)
   }
 
-  /// The confirmation that the customer gets another notice.
+  /// The confirmation that the customer gets another notification.
   package static func waiting(_ id: NoticeID) -> Dialog {
     confirmation("We will notify you when agent is available", id)
   }
@@ -106,7 +107,7 @@ package struct Dialog: Sendable {
     ])
   }
 
-  /// The request to dial a number: the customer calls instead.
+  /// The instruction to dial a number: the customer makes the call.
   ///
   /// - Parameters:
   ///   - number: The number to dial, in E.164 form.
@@ -123,7 +124,7 @@ package struct Dialog: Sendable {
   }
 }
 
-/// An action that an app requests with the `_id` of a notice. `get-dialog-start-chat` is not supported,
+/// An action that an app requests with the `_id` of a notification. `get-dialog-start-chat` is not supported,
 /// because this server has no chat of that kind.
 package enum DialogAction: String, CaseIterable, Sendable {
   case menuWithCode = "get-dialog-user-confirmation-provide_code-true"
@@ -135,6 +136,6 @@ package enum DialogAction: String, CaseIterable, Sendable {
   case waitForAgent = "wait-for-agent"
   case snooze
   case cancel
-  /// The customer calls instead.
+  /// The customer makes the call.
   case connectInbound = "connect-inbound"
 }

@@ -8,9 +8,10 @@ import Platform
 ///
 /// Source: Firebase's reference of `FcmError` and `google.rpc.Status`. The error code decides, then the status.
 enum FCMAnswer {
-  /// The pause after a full quota if the response names no time.
+  /// The pause after an exceeded quota if the response names no time.
   static let quotaWait = Duration.seconds(60)
-  /// FCM's message for a token of a device that it cannot read, which it also sends without naming the field.
+  /// FCM's message for a device token that it cannot read. A response with this message may not name the
+  /// field.
   private static let invalidDevice = "The registration token is not a valid FCM registration token"
 
   /// The reaction to a response.
@@ -63,8 +64,8 @@ enum FCMAnswer {
     }
   }
 
-  /// The verdict on a full quota. It may be the quota of one device, so without `Retry-After` other devices
-  /// still get their notifications.
+  /// The verdict on an exceeded quota. It may be the quota of one device, so without `Retry-After` other
+  /// devices still get their notifications.
   private static func overQuota(_ retry: NoticeVerdict) -> NoticeVerdict {
     guard case .retry(after: nil, let reason) = retry else { return retry }
     return .retry(after: quotaWait, reason: reason)
@@ -74,7 +75,7 @@ enum FCMAnswer {
     do {
       return try JSONValue(parsing: content)["error"]?.object
     } catch {
-      // A gateway's page: the status decides.
+      // The content is not JSON, such as a proxy's HTML page: the status decides.
       return nil
     }
   }

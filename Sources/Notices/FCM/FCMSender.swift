@@ -1,13 +1,13 @@
-// Sends notices (push notifications) through Firebase Cloud Messaging.
+// Sends push notifications through Firebase Cloud Messaging.
 
 package import HTTP
 import JOSE
 import JSON
 package import Platform
 
-/// A sender of notices through FCM's HTTP v1 API.
+/// A sender of notifications through FCM's HTTP v1 API.
 package final class FCMSender: NoticeSender {
-  /// The most bytes of a reply that are read.
+  /// The maximum size of a response, in bytes.
   private static let longestReply = 64 * 1024
 
   private let settings: FCMSettings
@@ -15,8 +15,8 @@ package final class FCMSender: NoticeSender {
   private let time: any TimeSource
   private let tokens: GoogleTokens
 
-  /// Makes a sender. It sends nothing to Google before the first notice.
-  /// - Parameter jitter: Random numbers in 0..<1.
+  /// Creates a sender. It sends nothing to Google before the first notification or `check`.
+  /// - Parameter jitter: Returns a random number in 0..<1, which spreads renewals and retries over time.
   package init(
     _ settings: FCMSettings, transport: any HTTPTransport, time: any TimeSource,
     jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
@@ -30,8 +30,8 @@ package final class FCMSender: NoticeSender {
   /// Requests an access token once. Returns the reason if there is none, and nil on success.
   package func check() async -> GoogleTokens.Failure? { await tokens.check() }
 
-  /// Drops earlier failures, so that the next notice without a valid access token requests one. A valid token
-  /// stays.
+  /// Drops earlier failures, so that the next notification without a valid access token requests one. A valid
+  /// token stays.
   package func startAnew() { tokens.startAnew(keepingToken: true) }
 
   /// Drops earlier failures and the access token.
@@ -52,7 +52,8 @@ package final class FCMSender: NoticeSender {
       let reaction = await attempt(notice, to: device, token, deadline, &posts)
       switch reaction {
       case .renewCredential:
-        // The second token is invalidated too, so that the next attempt of a stopped sender requests another.
+        // Also invalidate the replacement if FCM refuses it, so that the next attempt of a stopped sender
+        // requests a new one.
         tokens.invalidate(token)
         guard !hasChangedToken else { return reaction.verdict }
         hasChangedToken = true

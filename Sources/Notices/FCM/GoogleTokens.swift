@@ -13,7 +13,7 @@ package final class GoogleToken: Sendable {
   package let bearer: Secret
   /// The token must not be used after this time.
   let usableUntil: Expiry
-  /// The token is renewed after this time.
+  /// The time from which the token is renewed, if it has been used.
   let renewAt: Expiry
 
   init(_ text: String, lifetime: Duration, obtainedAt: MonotonicTime, unit: Double) {
@@ -81,7 +81,7 @@ package final class GoogleTokens: Sendable {
     /// Whether the token was used since it was obtained.
     var isUsed = false
     var isExchanging = false
-    /// How many exchanges have ended or were discarded.
+    /// The number of exchanges that have ended or were discarded.
     var ended = 0
     /// How often `startAnew` was called. The result of an exchange of an earlier epoch is ignored.
     var epoch = 0
@@ -114,7 +114,7 @@ package final class GoogleTokens: Sendable {
     self.jitter = jitter
   }
 
-  /// A valid token, or the reason why there is none at the deadline or before.
+  /// Returns a valid token, or the reason why none is available by the deadline.
   package func token(by deadline: MonotonicTime) async -> Result<GoogleToken, Failure> {
     while true {
       let step = next(deadline)
@@ -190,7 +190,7 @@ package final class GoogleTokens: Sendable {
     }
   }
 
-  /// Runs an exchange in a task of its own, because other requests wait for it too.
+  /// Runs an exchange in a separate task, because other requests wait for it too.
   private func exchangeInBackground() {
     let epoch = state.withLock { $0.epoch }
     Task.detached { [self] in
@@ -297,7 +297,7 @@ package final class GoogleTokens: Sendable {
     do {
       object = try JSONValue(parsing: reply.content).object
     } catch {
-      // A gateway's page: the status decides.
+      // The content is not JSON, such as a proxy's HTML page: the status decides.
       object = nil
     }
     let code = ProviderCode.read(object?["error"]?.string)

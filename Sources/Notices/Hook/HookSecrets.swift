@@ -2,16 +2,17 @@
 
 import JOSE
 
-/// The secrets of a webhook (Standard Webhooks): each signs every message, so that the receiver can change from one to the next.
+/// The secrets of a webhook (Standard Webhooks). Each secret signs every message, so that the receiver can
+/// change from one secret to the next.
 package struct HookSecrets: Sendable {
-  /// The most secrets: the new one, the old one, and room for a mistake.
+  /// The maximum number of secrets: the new one, the old one, and room for a mistake.
   static let most = 4
   /// The allowed lengths of a secret, in octets.
   static let lengths = 24...64
 
   private let secrets: [Secret]
 
-  /// Reads a file of secrets, one a line: `whsec_` and the Base64 of 24–64 bytes.
+  /// Reads a file of secrets, one per line: `whsec_` and the Base64 of 24–64 bytes.
   package init(parsing content: [UInt8]) throws(NoticeSettingError) {
     var secrets: [Secret] = []
     for (index, line) in content.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
@@ -36,7 +37,7 @@ package struct HookSecrets: Sendable {
     self.secrets = secrets
   }
 
-  /// The value of `webhook-signature`: a signature by each secret, with blanks between them.
+  /// The value of `webhook-signature`: a signature by each secret, separated by spaces.
   func signature(id: String, timestamp: Int64, content: [UInt8]) -> String {
     let signed = Array("\(id).\(timestamp).".utf8) + content
     return secrets.map { "v1," + Base64.encode(HMAC.code(signed, key: $0, .sha256)) }.joined(separator: " ")

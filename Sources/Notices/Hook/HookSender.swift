@@ -1,12 +1,13 @@
-// Sends notices (push notifications) to the operator's own receiver as signed webhooks.
+// Sends push notifications to the operator's own receiver as signed webhooks.
 
 package import HTTP
 import JSON
 package import Platform
 
-/// A sender of notices as webhooks (Standard Webhooks): `{"deviceId", "message"}`, signed.
+/// A sender that posts each notification as a signed webhook (Standard Webhooks). The content is
+/// `{"deviceId", "message"}`.
 package final class HookSender: NoticeSender {
-  /// The most bytes of a reply that are read. Its content is not used.
+  /// The maximum size of a response, in bytes. Its content is not used.
   private static let longestReply = 64 * 1024
 
   private let url: String
@@ -14,7 +15,7 @@ package final class HookSender: NoticeSender {
   private let transport: any HTTPTransport
   private let time: any TimeSource
 
-  /// Makes a sender.
+  /// Creates a sender.
   /// - Parameter url: The receiver's URL, checked by the caller.
   package init(url: String, secrets: HookSecrets, transport: any HTTPTransport, time: any TimeSource) {
     self.url = url

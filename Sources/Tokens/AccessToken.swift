@@ -29,7 +29,7 @@ public final class AccessToken: Sendable {
   /// The token's type for the API (RFC 6750 §2.1). No other type is accepted.
   public var tokenType: String { "Bearer" }
 
-  /// Makes a token from a reply's parts.
+  /// Creates a token from the parts of a response.
   public init(
     token: [UInt8], scope: String, statesScope: Bool = true, clientID: String, obtainedAt: MonotonicTime,
     lifetime: Duration?

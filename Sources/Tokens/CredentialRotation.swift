@@ -78,7 +78,8 @@ package final class CredentialRotation: Sendable {
     }
   }
 
-  /// Takes over the states of the same credentials from another configuration, but not the times for which they are set aside.
+  /// Copies the states of credentials that the replaced configuration also had. Credentials that were set
+  /// aside there are tried again.
   ///
   /// - Parameter places: for each credential, its index in the other rotation; nil if it was not there.
   package func inherit(from other: CredentialRotation, places: [Int?]) {
@@ -91,7 +92,7 @@ package final class CredentialRotation: Sendable {
     }
   }
 
-  /// Tries all credentials again. Their states stay.
+  /// Ends the time for which credentials are set aside. Their states stay.
   package func endRests() {
     entries.withLock { entries in
       for place in entries.indices {

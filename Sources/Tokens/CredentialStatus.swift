@@ -2,7 +2,7 @@
 
 /// The role of a credential in a rotation of keys.
 public enum CredentialRole: String, CaseIterable, Sendable {
-  /// The key in use: during a rotation, until Talkdesk ID accepts the next key.
+  /// The key in use. During a rotation, it is used until Talkdesk ID accepts the next key.
   case current
   /// The key to rotate to. It is tried first.
   case next
@@ -30,6 +30,6 @@ public struct CredentialStatus: Sendable {
   public var state: State
   /// The time since that response; nil if the credential is untried.
   public var age: Duration?
-  /// How long the credential stays set aside while another is used; nil if it is not set aside.
+  /// The time for which the credential stays set aside while another is used; nil if it is not set aside.
   public var retryIn: Duration?
 }

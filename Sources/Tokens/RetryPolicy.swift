@@ -2,7 +2,7 @@
 
 import HTTP
 
-/// When a failed token request is retried at once, within the deadline of its exchange.
+/// The rules for retrying a failed token request within the deadline of its exchange.
 ///
 /// Requesting a token twice is harmless: an unused token simply expires.
 public struct RetryPolicy: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct RetryPolicy: Hashable, Sendable {
   /// after it.
   public var longestDelay = Duration.seconds(2)
 
-  /// Makes a policy with two retries, after 0.2–1 s and 0.2–2 s.
+  /// Creates a policy with two retries, after 0.2–1 s and 0.2–2 s.
   public init() {}
 
   /// A policy without retries.

@@ -34,8 +34,8 @@ extension TokenCache {
     var isUsed = false
     /// The exchange whose result all requests wait for.
     var flight: ExchangeID?
-    /// If tokens are not shared: the exchange that probes wait for, and until when the last successful one
-    /// answers probes.
+    /// If tokens are not shared: the exchange that probes wait for, and the time until which the last
+    /// successful exchange answers probes.
     var probing: ExchangeID?
     var provenUntil = Expiry.past
     var credential = Cooldown()

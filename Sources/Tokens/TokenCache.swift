@@ -20,7 +20,7 @@ struct TokenCache {
   /// Cool-downs of all scopes, because all have one provider.
   private(set) var rateLimit = Cooldown()
   private(set) var outage = Cooldown()
-  /// The exchanges that may run if tokens are not shared.
+  /// The queue of the exchanges if tokens are not shared.
   private var turns: AdmissionQueue<ExchangeID>
   /// The version of the endpoint and credentials: counts from 0, one more with each change.
   private(set) var epoch = 0
@@ -33,11 +33,11 @@ struct TokenCache {
     turns = AdmissionQueue(.init(running: policy.separateExchanges, waiting: Self.mostWaiting))
   }
 
-  /// How many exchanges may wait for their turn if tokens are not shared.
+  /// The maximum number of exchanges that wait for their turn if tokens are not shared.
   static let mostWaiting = 4096
 
-  /// With `share: false`, a successful exchange answers probes for this long. So probes cost at most one exchange in this time,
-  /// however many there are.
+  /// The time for which a successful exchange answers probes if tokens are not shared. However many probes
+  /// arrive, they cost at most one successful exchange in this time.
   static let proofLifetime = Duration.seconds(60)
 
   // MARK: Vending
@@ -48,7 +48,8 @@ struct TokenCache {
     return entries.count - 1
   }
 
-  /// The token, if it may be vended now, and its renewal, if that is due. Allocates nothing.
+  /// The token, if it may be vended now, and its renewal, if that is due. Allocates nothing unless a renewal
+  /// starts.
   mutating func hit(_ scope: Int, now: MonotonicTime) -> (token: AccessToken, renewal: ExchangeID?)? {
     guard let token = entries[scope].token, now <= entries[scope].vendableUntil else { return nil }
     if !entries[scope].isUsed { entries[scope].isUsed = true }
@@ -56,7 +57,7 @@ struct TokenCache {
     return (token, renew(scope, now: now))
   }
 
-  /// Requests a token that `hit` does not have.
+  /// Requests a token after `hit` found none.
   mutating func request(_ scope: Int, now: MonotonicTime) -> Answer {
     guard policy.share else { return requestSeparately(scope, now: now) }
     if let flight = entries[scope].flight, let exchange = exchanges[flight] {
@@ -135,9 +136,10 @@ struct TokenCache {
     return completion
   }
 
-  /// Handles the cancellation of the only request that waits for an unshared exchange.
+  /// Handles an exchange for which no request waits any longer. A shared exchange continues.
   ///
-  /// - Returns: Whether the exchange runs; then cancel it, and report its end here as usual.
+  /// - Returns: True if the exchange is unshared and running. Cancel it, and report its end to `finished` as
+  ///   usual.
   mutating func abandoned(_ id: ExchangeID) -> Bool {
     guard let exchange = exchanges[id], !exchange.isShared else { return false }
     // The next probe must not wait for a canceled exchange.
@@ -354,7 +356,7 @@ struct TokenCache {
     return completion
   }
 
-  /// Starts the exchanges whose turn it is; none during a cool-down.
+  /// Starts the exchanges whose turn it is. Refuses those whose scope is in a cool-down.
   private mutating func advance(_ completion: inout Completion, now: MonotonicTime) {
     var admitted = turns.admit(now: now)
     while !admitted.isEmpty {

@@ -4,11 +4,11 @@ import Platform
 
 /// The reason why no token is vended.
 ///
-/// A failed exchange is answered by its cause, `coolingDown` with 503 whatever its cause, and
-/// `deadlineExceeded` with 504. The waits are upper bounds of this server: after them, the next request
-/// starts another exchange.
+/// The response to a failed exchange depends on its cause. `coolingDown` is a 503 whatever its cause, and
+/// `deadlineExceeded` a 504. Each `retryAfter` is this server's own pause: a request after it starts another
+/// exchange, unless another failure has extended the pause.
 public enum TokenError: Error, Sendable {
-  /// The exchange failed. The server starts no other exchange before `retryAfter` has passed.
+  /// The exchange failed. `retryAfter` is the rest of the scope's cool-down, or 1 s without a cool-down.
   case exchangeFailed(TokenExchangeError, retryAfter: Duration)
   /// An earlier exchange failed, and it is too early for another.
   case coolingDown(cause: TokenExchangeError, retryAfter: Duration)

@@ -106,7 +106,7 @@ extension TokenExchangeError: CustomStringConvertible {
   }
 }
 
-/// The fault of a response from the token endpoint.
+/// The fault of a response from the token endpoint, or from the service that signs assertions.
 public enum UnusableReply: Error, Hashable, Sendable {
   /// A status that is neither success nor one of the known failures; 404 usually means a wrong account name.
   case status(Int)

@@ -12,7 +12,7 @@ public protocol TokenIssuer: Sendable {
   ///
   /// - Parameters:
   ///   - scope: The requested scope, as words separated by spaces; empty for all scopes of the client.
-  ///   - deadline: When the whole exchange must have ended.
+  ///   - deadline: The time by which the whole exchange must have ended.
   ///   - trace: The trace of the exchange, if any.
   ///   - observe: Called for every request.
   ///   - change: Called with each credential that is now accepted or refused and was not before.
@@ -24,7 +24,7 @@ public protocol TokenIssuer: Sendable {
   /// Tries all credentials again, also those set aside.
   func tryAllAgain()
 
-  /// Takes over the states of the same credentials from the issuer that this one replaces.
+  /// Copies the states of credentials that the replaced issuer also had.
   func inherit(from other: any TokenIssuer)
 
   /// Whether a token of the issuer that this one replaces may still be vended.

@@ -2,16 +2,16 @@
 
 import Platform
 
-/// How tokens are stored and vended: the `tokens` section of the configuration.
+/// The rules for storing, renewing and sharing tokens: the `tokens` section of the configuration.
 public struct TokenPolicy: Hashable, Sendable {
   /// Whether all requests share one token per scope; otherwise each request gets a fresh one.
   public var share: Bool
   /// The shortest remaining life of a vended token; half of its whole life if that is shorter.
   public var minRemaining: Duration
-  /// How long a whole exchange may take, with its retries.
+  /// The time limit of a whole exchange, with its retries.
   public var deadline: Duration
-  /// How many exchanges may run at once if tokens are not shared. More exchanges wait for their turn, as long
-  /// as they can still end in time.
+  /// The maximum number of exchanges that run at once if tokens are not shared. More exchanges wait for their
+  /// turn, as long as they can still end in time.
   public var separateExchanges: Int
 
   /// Makes a policy; the defaults are the configuration's.
@@ -27,8 +27,8 @@ public struct TokenPolicy: Hashable, Sendable {
   }
 
   /// The age at which a token is renewed early: at random between 50% and 80% of its life, so that instances
-  /// do not renew at the same time. If the token becomes too short to vend before 80%, that age is the upper
-  /// bound.
+  /// do not renew at the same time. If the remaining life becomes too short to vend the token before 80%,
+  /// that age is the upper bound.
   ///
   /// - Parameter unit: a random number in 0..<1.
   func renewalAge(of lifetime: Duration, unit: Double) -> Duration {

@@ -6,8 +6,8 @@ public import Platform
 /// A report of one request to the token endpoint, for logs, metrics and status. Contains no token and no
 /// secret.
 public struct TokenRequestReport: Sendable {
-  /// How far the wall clock may differ from Talkdesk's before the server logs a warning. An assertion from a
-  /// clock that is ahead may be refused.
+  /// The difference between the wall clock and Talkdesk's above which the server logs a warning. An assertion
+  /// from a clock that is ahead may be refused.
   public static let tolerableClockSkew = Duration.seconds(30)
 
   /// The values of a successful reply.
@@ -32,7 +32,7 @@ public struct TokenRequestReport: Sendable {
   public var credential: String
   /// The role of that credential.
   public var role: CredentialRole
-  /// 1 for the first request of its exchange.
+  /// The number of this request in its exchange, from 1.
   public var attempt: Int
   /// When the request was sent.
   public var startedAt: MonotonicTime

@@ -1,4 +1,4 @@
-// How operators reconfigure, inspect and stop a token source.
+// Reconfigures a token source, reports its state, and shuts it down.
 
 import Platform
 import Synchronization
@@ -8,16 +8,15 @@ extension TokenSource {
   /// The account that tokens belong to now.
   public var upstream: Upstream { state.withLock { Upstream(account: $0.cache.account) } }
 
-  /// The current issuer of tokens, for the server's own requests. Requests of clients get a token for a
-  /// grant.
+  /// The current issuer of tokens, for the server's own requests. Clients get a token only for a grant.
   package var issuer: any TokenIssuer { state.withLock { $0.issuer } }
 
   /// Applies another configuration.
   ///
   /// - Parameters:
   ///   - issuer: Runs all later exchanges if endpoint or credential changed: a refused credential's cool-down
-  ///     ends, and a cached token stays if the new issuer keeps it. Nil if both are the same: cool-downs and
-  ///     tokens stay, and credentials that were set aside are tried again.
+  ///     ends, and a cached token stays if the new issuer keeps it. Nil if both are the same: cool-downs
+  ///     stay, shared tokens stay, and credentials that were set aside are tried again.
   ///   - movesAccount: Whether the new issuer is for another account. Then every cool-down ends, and
   ///     exchanges that have not started are canceled.
   public func reconfigure(issuer: (any TokenIssuer)?, movesAccount: Bool = false, policy: TokenPolicy) {

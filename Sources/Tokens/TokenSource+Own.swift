@@ -9,7 +9,7 @@ public enum OwnScope: String, CaseIterable, Sendable {
   case phoneValidation = "identity-phone-validation:read"
   case doNotCall = "do-not-call-lists:manage"
 
-  /// The first of these scopes among words separated by spaces; nil if there is none.
+  /// The own scope that is one of the words of a configured scope; nil if none is.
   public init?(in scope: String) {
     let words = scope.utf8.split(separator: UInt8(ascii: " "))
     func isNamed(_ own: OwnScope) -> Bool { words.contains { $0.elementsEqual(own.rawValue.utf8) } }

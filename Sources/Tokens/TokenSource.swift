@@ -1,13 +1,15 @@
-// Supplies access tokens: one shared token for each scope, renewed early, with one token request at a time.
+// Supplies access tokens: one shared token per scope, renewed before it expires.
 
 public import HTTP
 public import Platform
 import Synchronization
 
-/// A source of tokens: one shared token per scope, renewed early, with at most one exchange at a time.
+/// A source of tokens: one shared token per scope, renewed early, with at most one exchange per scope at a
+/// time. With `share: false` in the policy, each request gets its own exchange.
 ///
-/// `TokenCache` decides. This class has the lock around it, the tasks that carry its decisions out, and the requests that wait.
-/// Any thread may call any function. All ages are on the monotonic clock.
+/// `TokenCache` makes the decisions. This class has the lock around the cache, the tasks that carry out its
+/// decisions, and the requests that wait. Any thread may call any function. All ages are on the monotonic
+/// clock.
 public final class TokenSource: Sendable {
   /// The id of a scope, so that a cached token is found without a search.
   public struct ScopeID: Hashable, Sendable {
@@ -33,7 +35,7 @@ public final class TokenSource: Sendable {
     var isShutDown = false
   }
 
-  /// How long after its deadline an exchange is given up, whatever the transport promises.
+  /// The time after its deadline at which an exchange is given up, even if the transport has not returned.
   private static let grace = Duration.milliseconds(250)
 
   let state: Mutex<State>
@@ -41,7 +43,7 @@ public final class TokenSource: Sendable {
   private let observer: (any TokenSourceObserver)?
   private let jitter: @Sendable () -> Double
 
-  /// Makes a source. It requests nothing before the first request for a token.
+  /// Creates a source. It requests nothing before the first request for a token.
   ///
   /// - Parameters:
   ///   - issuer: runs the exchanges.
@@ -77,8 +79,8 @@ public final class TokenSource: Sendable {
     }
   }
 
-  /// The shared token, if it may be vended now: one lock, no allocation, no suspension. Counts as use of the
-  /// token, and starts its renewal if that is due.
+  /// The shared token, if it may be vended now: one lock, no suspension, and no allocation unless a renewal
+  /// starts. Counts as use of the token, and starts its renewal if that is due.
   ///
   /// - Parameters:
   ///   - upstream: the account that the token must belong to; nil for the current one.
@@ -106,7 +108,8 @@ public final class TokenSource: Sendable {
   /// - Parameters:
   ///   - upstream: the account that the token must belong to; nil for the current one.
   ///   - deadline: when this request gives up. The exchange has the policy's own deadline.
-  ///   - trace: the trace of this token request. An exchange continues the trace of the first request that waits for it.
+  ///   - trace: the trace of this token request. An exchange continues the trace of the first waiting request
+  ///     that has one.
   func token(
     _ scope: ScopeID, of upstream: Upstream? = nil, deadline: MonotonicTime? = nil,
     trace: TraceContext? = nil
@@ -246,7 +249,7 @@ public final class TokenSource: Sendable {
   private func leave(_ waiter: Flights.WaiterID, _ error: TokenError) {
     let (found, orphan) = state.withLock { state -> (Flights.Waiter?, Task<Void, Never>?) in
       guard let (found, exchange, isLast) = state.flights.remove(waiter) else { return (nil, nil) }
-      // If the last request leaves an exchange of its own, the exchange is canceled.
+      // If the last request leaves an unshared exchange, the exchange is canceled.
       guard isLast, state.cache.abandoned(exchange) else { return (found, nil) }
       return (found, state.flights.task(of: exchange))
     }
@@ -326,7 +329,7 @@ public final class TokenSource: Sendable {
   private func renewalTimer(_ scope: ScopeID, at due: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
       var due = due
-      // A canceled wait means that another timer has taken over.
+      // A canceled wait means that another timer has taken over, or that the source is shut down.
       while await time.hasSlept(until: due) {
         guard let next = self?.renewalTimerFired(scope) else { return }
         due = next

@@ -6,13 +6,13 @@ public enum TokenCacheOutcome: String, CaseIterable, Sendable {
   case hit
   /// The request started an exchange, or waits for one that is not shared.
   case miss
-  /// The request waits for an exchange that another request started.
+  /// The request waits for an exchange that was already running.
   case joined
-  /// The renewal of a token started early; no request waits for it.
+  /// A renewal started. The request that caused it, if any, does not wait for it.
   case renewal
-  /// Refused during a cool-down, without a request to Talkdesk ID.
+  /// The request was refused during a cool-down, without a request to Talkdesk ID.
   case coolingDown = "cooling_down"
-  /// Refused because more tokens, each with an exchange of its own, are requested than can be obtained in
+  /// The request was refused because tokens are not shared, and more are requested than can be obtained in
   /// time.
   case overloaded
   /// The API refused the shared token, so it was dropped.

@@ -5,19 +5,22 @@ import Glibc
 public import HTTP
 import Platform
 
-/// `HTTPTransport` made with libcurl: HTTP/1.1 over pooled, fully verified TLS connections, or HTTP/2 over one (`Multiplexing`).
+/// `HTTPTransport` made with libcurl: HTTP/1.1 over pooled, verified TLS connections, or HTTP/2 over one
+/// connection to each host (`Multiplexing`).
 ///
 /// - A request's `timeout` covers everything from the call of `send`: waiting for a slot, name resolution,
 ///   connecting, TLS, sending, receiving. `send` returns by then whatever the network or the resolver does.
 /// - A request's `startWithin` is enforced even if the process was stopped or the machine slept: see
 ///   `CurlEasy.begin`.
-/// - `https` only, and `http` to loopback; certificate and host name are always checked, TLS 1.2 at least.
-/// - No redirects, cookies, `.netrc`, content decoding, `Expect`; a POST is not repeated unless the request allows it.
-/// - A request that cannot end in time, because of those that wait before it, is refused as `overloaded` and
-///   never sent.
+/// - `https` only, and `http` to loopback. TLS 1.2 at least. Certificate and host name are checked, except
+///   with `pinnedKey`, or on this machine if `verifiesLoopback` is false.
+/// - No redirects, cookies, `.netrc`, content decoding, `Expect`; a POST is not repeated unless the request
+///   allows it.
+/// - A request that would have to wait is refused as `overloaded`, and never sent, if too many wait already
+///   or if it cannot end in time.
 /// - An error's `sent` is false only before the first octet could have been written.
 ///
-/// A thread of its own does the work. `shutdown` ends the thread. Releasing a transport without `shutdown`
+/// Each transport has its own thread. `shutdown` ends the thread. Releasing a transport without `shutdown`
 /// ends it too, later.
 public final class CurlTransport: HTTPTransport {
   private let routes: TransferRoutes
@@ -25,14 +28,13 @@ public final class CurlTransport: HTTPTransport {
 
   /// Starts a transport and its thread.
   ///
-  /// - Throws: `TransportSetupError` when the file of trusted certificates cannot be read, a proxy variable is malformed or
-  ///   libcurl cannot start.
+  /// - Throws: `TransportSetupError` if the file of trusted certificates cannot be read, a proxy variable is
+  ///   malformed or libcurl cannot start.
   public convenience init(_ settings: TransportSettings = TransportSettings()) throws(TransportSetupError) {
     try self.init(settings, names: NameCache(), lookUp: NameLookup.start)
   }
 
-  /// Starts a transport that resolves names with the given function and remembers them as the given cache
-  /// does.
+  /// Starts a transport with a given function that looks up names, and a given cache of their addresses.
   init(
     _ settings: TransportSettings, names: NameCache, lookUp: @escaping NameLookup.Function
   ) throws(TransportSetupError) {

@@ -2,12 +2,13 @@
 
 import Platform
 
-/// The addresses of host names, and the lookups that are due. Pure: it takes times and results, and returns decisions.
+/// The addresses of host names, and the lookups that are due. The cache has no clock and does no I/O: it
+/// receives times and results, and returns decisions.
 ///
-/// A name is looked up once for all who ask. A result is used without a new lookup until it is `fresh` old,
-/// and until `renewable` while a new lookup runs. After that, callers wait, but no longer than `patience`. If
-/// the resolver fails or hangs, the last result is used until it is `kept` old. A wrong address does no harm,
-/// because TLS proves the server's name.
+/// A name is looked up once for all callers that need it. A result is used without a new lookup until it is
+/// `fresh` old, and until `renewable` while a new lookup runs. After that, callers wait, but only for
+/// `patience` if there is an old result. If the resolver hangs or fails temporarily, the old result is used
+/// until it is `kept` old. A wrong address does no harm, because TLS proves the server's name.
 struct NameCache {
   /// A name's addresses in the order to try them, or why there are none.
   typealias Result = Swift.Result<[IPAddress], LookupFailure>
@@ -17,15 +18,15 @@ struct NameCache {
     var fresh: Duration = .seconds(30)
     var renewable: Duration = .seconds(120)
     var kept: Duration = .seconds(3600)
-    /// How long a failure is remembered.
+    /// The time for which a failure is remembered.
     var failure: Duration = .seconds(1)
-    /// How long callers wait for the resolver if an old result is available.
+    /// The time that callers wait for the resolver if an old result is available.
     var patience: Duration = .seconds(1)
-    /// How long a lookup runs before it counts as stuck, and the next caller starts another one.
+    /// The time after which a running lookup counts as stuck, and the next caller starts another one.
     var stuck: Duration = .seconds(5)
-    /// How many lookups run at once, each on a thread of its own.
+    /// The maximum number of lookups at once, each on a thread of its own.
     var lookups = 16
-    /// How many names are remembered.
+    /// The maximum number of names that are remembered.
     var names = 1024
   }
 
@@ -52,7 +53,7 @@ struct NameCache {
 
   init(policy: Policy = Policy()) { self.policy = policy }
 
-  /// Asks for a name's addresses. `wait` means that `finish` will be called for this name.
+  /// Looks up a name's addresses in the cache. `wait` means that `finish` will be called for this name.
   mutating func ask(_ name: String, now: MonotonicTime) -> Answer {
     prune(now: now)
     var entry = entries[name] ?? Entry()
@@ -70,7 +71,7 @@ struct NameCache {
     return .wait
   }
 
-  /// How many names are remembered.
+  /// The number of names that are remembered.
   var count: Int { entries.count }
 
   /// The old addresses for callers that have waited for `patience`; nil if there are none, or if they are too
@@ -122,8 +123,8 @@ struct NameCache {
     due.append(name)
   }
 
-  /// Drops the names that need no lookup once the limit is reached. Names come from the configuration, so
-  /// there should never be that many.
+  /// Drops all names that have no lookup due or running, once the maximum number is reached. Names come from
+  /// the configuration, so there should never be that many.
   private mutating func prune(now: MonotonicTime) {
     guard entries.count >= policy.names else { return }
     entries = entries.filter { $0.value.lookups > 0 || $0.value.isDue }

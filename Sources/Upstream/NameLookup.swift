@@ -7,7 +7,7 @@ import Platform
 /// Asks the system's resolver for a name's addresses.
 ///
 /// `getaddrinfo` blocks as long as the resolver does, half a minute with a dead name server, and cannot be
-/// cancelled. So it runs on a thread of its own, and no thread ever waits for it. libcurl's own resolver
+/// canceled. So it runs on a thread of its own, and no thread ever waits for it. libcurl's own resolver
 /// threads are joined in `curl_multi_remove_handle`, which would hold up every other transfer.
 enum NameLookup {
   /// A function that finds a name's addresses and calls `done` once, from any thread. Tests pass their own.

@@ -76,7 +76,7 @@ final class TransferInbox: Sendable {
     }
   }
 
-  /// Resumes those that wait in `finished`. Called once, after the thread's work has ended.
+  /// Resumes the tasks that wait in `finished`. Called once, after the thread's work has ended.
   func finish() {
     let waiters = state.withLock { state in
       state.isFinished = true

@@ -26,7 +26,7 @@ final class TransferThread {
     init(_ submission: TransferInbox.Submission) { self.submission = submission }
   }
 
-  /// How long an HTTP/2 connection is assumed to be open after a response.
+  /// The time after a response during which an HTTP/2 connection is assumed to be open.
   private static let confidence = Duration.seconds(60)
 
   /// The shortest time between two checks for waiting requests that can no longer end in time.
@@ -39,7 +39,7 @@ final class TransferThread {
   private let lookUp: NameLookup.Function
   private var transfers: [ObjectIdentifier: Transfer] = [:]
   private var queues: [TransferRoute.Place: AdmissionQueue<ObjectIdentifier>] = [:]
-  /// With HTTP/2: when a transfer to a place last had a response.
+  /// With HTTP/2: the time of the last response at each place.
   private var answeredAt: [TransferRoute.Place: MonotonicTime] = [:]
   /// The places whose waiting transfers may start now.
   private var freed: Set<TransferRoute.Place> = []
@@ -76,7 +76,7 @@ final class TransferThread {
     multi.close()
   }
 
-  /// Handles the messages of the inbox; false at the shutdown.
+  /// Handles the messages of the inbox. Returns false at the shutdown.
   private func readInbox() -> Bool {
     var goesOn = true
     for message in inbox.take() {
@@ -123,7 +123,7 @@ final class TransferThread {
     }
   }
 
-  /// How many transfers to a place may run.
+  /// The maximum number of transfers to a place at once.
   ///
   /// Over HTTP/2, the first transfer runs alone, because the client does not know yet how many streams the
   /// server allows. APNs allows one until it has accepted a provider token, and refuses the others.
@@ -142,7 +142,7 @@ final class TransferThread {
     end(id, .failure(TransportError(.overloaded, sent: false, detail: detail, retryAfter: wait)))
   }
 
-  /// Starts waiting requests on every path where a transfer has ended.
+  /// Starts waiting requests at every place where a transfer has ended.
   private func admitWaiting() {
     // A started transfer may end at once, and make room again.
     while let place = freed.popFirst() {

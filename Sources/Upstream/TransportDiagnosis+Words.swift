@@ -3,7 +3,7 @@
 package import HTTP
 
 extension TransportDiagnosis {
-  /// The failure and its remedy.
+  /// The failure in plain words, with its remedy.
   /// - Parameter name: The host or proxy, as the reader calls it.
   /// - Returns: The failed check (`dns`, `connection`, `proxy` or `tls`), the finding and the remedy.
   package func explained(as name: String) -> (check: String, found: String, fix: String) {

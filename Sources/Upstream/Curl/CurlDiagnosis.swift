@@ -1,4 +1,5 @@
-// Translates libcurl's evidence about a failed connection into the check that failed: DNS, proxy, certificate or another.
+// Determines from libcurl's error codes which step of a failed connection failed: DNS, proxy, certificate or
+// another.
 
 import CCurl
 import Glibc
@@ -78,8 +79,8 @@ struct CurlDiagnosis {
     }
   }
 
-  /// OpenSSL's verification result (x509_vfy.h). If the chain is trusted, libcurl compared the names: the
-  /// result is then 0, or still libcurl's initial 1.
+  /// The failure for a result of OpenSSL's verification (x509_vfy.h). If the chain is trusted, libcurl
+  /// compared the names: the result is then 0, or still libcurl's initial 1.
   static func certificate(_ result: Int) -> CertificateFailure {
     switch result {
     case 0, 1, 62, 64: .wrongName

@@ -24,9 +24,9 @@ final class CurlEasy {
   let handle: UnsafeMutableRawPointer
   private var collector: ResponseCollector
   private var fault: ResponseCollector.Fault?
-  /// How long it took to resolve the names whose addresses libcurl was given.
+  /// The time that it took to resolve the names whose addresses libcurl was given.
   private let resolutionTime: Duration
-  /// How often libcurl was about to send the request.
+  /// The number of times that libcurl was about to send the request.
   private var beginnings = 0
   private let mayRepeat: Bool
   private let hold: ContentHold?
@@ -253,7 +253,8 @@ final class CurlEasy {
 }
 
 extension CurlEasy.Resolution {
-  /// The form CURLOPT_RESOLVE takes: `host:port:address,address`. It replaces what an earlier transfer left.
+  /// The line for CURLOPT_RESOLVE: `host:port:address,address`. It replaces the addresses from an earlier
+  /// transfer.
   fileprivate var line: String {
     let list = addresses.map { $0.version == .v6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
     return "\(host):\(port):\(list)"

@@ -13,9 +13,9 @@ enum CurlFailure {
   /// The reason for a code other than CURLE_OK.
   ///
   /// - Parameters:
-  ///   - sent: whether an octet of the request may have left. Before that, a lost connection counts as one
+  ///   - sent: Whether an octet of the request may have left. Before that, a lost connection counts as one
   ///     that was never established.
-  ///   - connected: whether the connection itself was established, so that a timeout happened during TLS.
+  ///   - connected: Whether the connection itself was established, so that a timeout happened during TLS.
   static func reason(_ code: CURLcode, sent: Bool, connected: Bool) -> TransportError.Reason {
     switch code {
     case CURLE_URL_MALFORMAT, CURLE_NOT_BUILT_IN:
@@ -54,7 +54,8 @@ enum CurlFailure {
     case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2, CURLE_CHUNK_FAILED:
       sent ? .malformedResponse : .connect
 
-    // A field line longer than libcurl's own 100 KiB shows as "out of memory", in newer versions as "too large".
+    // For a field line longer than its own limit of 100 KiB, libcurl reports "out of memory", in newer
+    // versions "too large".
     case CURLE_FILESIZE_EXCEEDED, CURLE_OUT_OF_MEMORY, tooLarge:
       sent ? .responseTooLarge : .connect
 

@@ -4,8 +4,9 @@ import CCurl
 
 /// A request's field lines in the form that libcurl reads.
 ///
-/// Rules: made by `curl_slist_append`, freed by `curl_slist_free_all` in `deinit`. libcurl keeps the pointer and only reads, so
-/// many transfers may share a list; each holds it for as long as its easy handle lives.
+/// Rules: made by `curl_slist_append`, freed by `curl_slist_free_all` in `deinit`. libcurl keeps the pointer
+/// and only reads, so many transfers may share a list; each keeps a reference for as long as its easy handle
+/// lives.
 ///
 /// `@unchecked Sendable`: nothing changes the list after it is made, and any thread may make or free it.
 final class CurlFieldList: @unchecked Sendable {

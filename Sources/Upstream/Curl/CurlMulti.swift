@@ -24,8 +24,8 @@ final class CurlMulti {
   /// False if the last `perform` failed for lack of memory or descriptors.
   private var hasMemory = true
 
-  /// - Parameter streams: how many transfers share the one connection to each host; nil: each transfer uses a
-  ///   connection of its own from the pool.
+  /// - Parameter streams: The number of transfers that share the one connection to each host; nil: each
+  ///   transfer uses a connection of its own from the pool.
   init(pooledConnections: Int, streams: Int? = nil) throws(TransportSetupError) {
     guard let handle = curl_multi_init() else { throw .library("curl_multi_init failed") }
     self.handle = handle
@@ -52,7 +52,7 @@ final class CurlMulti {
     curl_multi_cleanup(handle)
   }
 
-  /// Starts a transfer.
+  /// Starts a transfer. Returns false if libcurl does not accept it.
   func add(_ easy: CurlEasy) -> Bool {
     guard curl_multi_add_handle(handle, easy.handle) == CURLM_OK else { return false }
     running[easy.handle] = easy

@@ -41,7 +41,7 @@ struct SharedSessions {
   private var share: CurlShare?
   private var end = Expiry.past
 
-  /// - Parameter lifetime: how long sessions are resumed.
+  /// - Parameter lifetime: The time for which sessions are resumed.
   init(lifetime: Duration) { self.lifetime = lifetime }
 
   /// The share for a transfer that begins now.

@@ -1,10 +1,10 @@
-// Identifies one outgoing request by its times and whether it was cancelled.
+// Identifies one outgoing request, with its deadlines and whether it was canceled.
 
 import HTTP
 import Platform
 import Synchronization
 
-/// The identity of one call of `send`: its times, and whether its task was cancelled.
+/// The identity of one call of `send`: its deadlines, and whether its task was canceled.
 final class Ticket: Sendable {
   /// The time by which the caller gets a result.
   let deadline: MonotonicTime

@@ -1,9 +1,9 @@
-// Writes a request's headers as the lines that libcurl takes, and refuses unsafe ones.
+// Converts a request's headers to lines for libcurl, and refuses unsafe headers.
 
 import HTTP
 
-/// Turns a request's fields into lines for libcurl, so that it sends exactly these, `User-Agent` and
-/// `Accept-Encoding`: libcurl adds none, and no value can end a line early.
+/// Converts a request's fields to lines for libcurl, and adds `User-Agent` and `Accept-Encoding` if they are
+/// missing. libcurl adds none of its usual fields (`automatic`), and no value can end a line early.
 enum FieldLines {
   /// Names that the transport writes itself or that would change the framing or the connection.
   private static let reserved: Set<String> = [

@@ -27,8 +27,9 @@ struct ResponseCollector {
   private var content: [UInt8] = []
 
   /// - Parameters:
-  ///   - mayBeHTTP2: whether HTTP/2 was offered. libcurl writes `HTTP/2 200` for such a response, which has no status line.
-  ///   - onContent: receives the content of a response with status 200; returns false to refuse more.
+  ///   - mayBeHTTP2: Whether HTTP/2 was offered. libcurl writes `HTTP/2 200` for such a response, which has
+  ///     no status line.
+  ///   - onContent: Receives the content of a response with status 200; returns false to refuse more.
   init(
     maximumHeaderLength: Int, maximumContentLength: Int, mayBeHTTP2: Bool = false,
     onContent: (@Sendable ([UInt8]) -> Bool)? = nil
@@ -47,7 +48,7 @@ struct ResponseCollector {
     part == .content ? InboundResponse(status: status, fields: fields, content: []) : nil
   }
 
-  /// Takes one line of a header section with its line end.
+  /// Processes one line of a header section with its line end.
   mutating func receiveLine(_ bytes: some Collection<UInt8>) throws(Fault) {
     headerLength += bytes.count
     guard headerLength <= maximumHeaderLength else {
@@ -74,7 +75,7 @@ struct ResponseCollector {
     }
   }
 
-  /// Takes a piece of content.
+  /// Processes a piece of content.
   mutating func receiveContent(_ bytes: some Collection<UInt8>) throws(Fault) {
     guard part == .content else { throw .malformed("content before the end of the fields") }
     if let onContent, status == 200 {

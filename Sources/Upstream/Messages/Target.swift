@@ -14,11 +14,11 @@ struct Target: Hashable {
   let host: String
   /// The form of the host.
   let kind: HostKind
-  /// The port, the scheme's own where the URL names none.
+  /// The port; the default port of the scheme if the URL has none.
   let port: UInt16
   /// The path, at least `/`.
   let path: String
-  /// The query with its question mark, or nothing.
+  /// The query with its question mark; empty without a query.
   let query: String
 
   /// The form of a host.
@@ -30,7 +30,7 @@ struct Target: Hashable {
     init(_ detail: String) { self.detail = detail }
   }
 
-  /// Limit in octets for a URL.
+  /// The maximum length of a URL, in octets.
   static let maximumLength = 8192
 
   /// Parses a URL (RFC 3986 §3), and refuses every form that the type's description does not allow.

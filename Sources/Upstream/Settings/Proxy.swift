@@ -67,7 +67,7 @@ struct Proxy: Hashable {
     port = Self.hasPort(rest) ? place.port : kind.defaultPort
   }
 
-  /// The address as libcurl takes it, without the credential.
+  /// The address in libcurl's form, without the credential.
   var url: String { "\(kind.rawValue)://\(isIPv6 ? "[\(host)]" : host):\(port)" }
 
   private static func hasPort(_ authority: Substring) -> Bool {

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`, names the proxy. `no_proxy` or `NO_PROXY`
 /// lists the hosts to reach without it. `http_proxy` has no effect: plain http goes to loopback only, which
-/// is never reached through a proxy. Requests pass the proxy inside a CONNECT tunnel or SOCKS, always
+/// is never reached through a proxy. Requests go through the proxy in a CONNECT tunnel or over SOCKS, always
 /// encrypted.
 public struct ProxySettings: Sendable {
   let proxy: Proxy?
@@ -33,15 +33,16 @@ public struct ProxySettings: Sendable {
     self.variable = variable
   }
 
-  /// How requests to a URL leave this machine.
+  /// The way by which requests to a URL leave this machine.
   public enum Way: Hashable, Sendable {
     /// Directly; `excepted` if there is a proxy, but not for this host.
     case direct(excepted: Bool)
-    /// Through the proxy: its address without a credential, and whether it, not this machine, resolves the server's name.
+    /// Through the proxy. `address` contains no credential. `resolvesName`: the proxy, not this machine,
+    /// resolves the server's name.
     case proxy(address: String, resolvesName: Bool)
   }
 
-  /// How a request to a URL leaves this machine. An invalid URL counts as direct.
+  /// The way by which a request to a URL leaves this machine. An invalid URL counts as direct.
   public func way(to url: String) -> Way {
     // The sender of the request reports a wrong URL.
     guard let target = try? Target(url), let proxy = proxy(for: target) else {
@@ -52,7 +53,7 @@ public struct ProxySettings: Sendable {
 
   /// Reads the settings from variables. Lower case wins over upper case; an empty variable counts as unset.
   ///
-  /// - Throws: `Malformed` naming the variable whose value is not a proxy's address.
+  /// - Throws: `Malformed` with the variable whose value is not the address of a proxy.
   public init(environment: [String: String]) throws(Malformed) {
     func first(_ names: String...) -> (name: String, value: String)? {
       for name in names {

@@ -5,11 +5,12 @@ public struct TransportSettings: Sendable {
   /// The authorities to trust, in place of the system's bundle; used for an https proxy too.
   public var authorities: Authorities?
   /// Whether a server on this machine (`localhost`, 127.0.0.0/8, ::1) must prove its name, too. False for a
-  /// process that queries the server beside it by an address that no certificate names. A server elsewhere
-  /// must always prove its name.
+  /// process that queries the server beside it by an address that no certificate names. Without `pinnedKey`,
+  /// a server elsewhere must always prove its name.
   public var verifiesLoopback: Bool
-  /// The key that a server must have, in place of a trusted chain and a right name. Form: `sha256//` and the
-  /// Base64 of the SHA-256 of its SubjectPublicKeyInfo, as in curl. For a server whose certificate is known.
+  /// The public key that a server must have, in place of a trusted chain and a matching name. Form:
+  /// `sha256//` and the Base64 of the SHA-256 of its SubjectPublicKeyInfo, as in curl. For a server whose
+  /// certificate is known.
   public var pinnedKey: String?
   /// The proxy between this process and the Internet. Nil uses the environment variables when the transport
   /// is made, as curl does; `.direct` uses no proxy.
@@ -19,22 +20,23 @@ public struct TransportSettings: Sendable {
   /// The time limit for name resolution, connecting and the TLS handshake together, within a request's own
   /// timeout.
   public var connectTimeout: Duration
-  /// How many transfers to one path of a host run at once. Others wait in an `AdmissionQueue`. So an endpoint
-  /// that hangs does not block the others of its host.
+  /// The maximum number of transfers to one path of a host at once. Others wait in an `AdmissionQueue`. So an
+  /// endpoint that hangs does not block the others of its host.
   public var transfersPerPath: Int
-  /// Whether requests share one HTTP/2 connection to each host; nil sends HTTP/1.1.
+  /// The settings of the one HTTP/2 connection to each host that all requests share; nil sends HTTP/1.1.
   public var multiplexing: Multiplexing?
-  /// How many transfers may wait for one path.
+  /// The maximum number of transfers that wait for one path.
   public var waitingPerPath: Int
-  /// How many connections the pool holds, used and idle, before the oldest idle one is closed.
+  /// The maximum number of connections in the pool, used and idle. Beyond it, the oldest idle one is closed.
   public var pooledConnections: Int
-  /// How long a connection may lie idle and still be used. Shorter than the 60 s after which common load
-  /// balancers close theirs, so that a request seldom meets a connection that is just being closed.
+  /// The time for which a connection may lie idle and still be used. Shorter than the 60 s after which common
+  /// load balancers close theirs, so that a request seldom meets a connection that is just being closed.
   public var idleTimeout: Duration
-  /// How long TLS sessions are resumed. After that, new sessions begin, and their chains are verified again.
-  /// Sessions are resumed only with the same host, port and checks, and never with early data.
+  /// The time for which TLS sessions are resumed. After that, new sessions begin, and their chains are
+  /// verified again. Sessions are resumed only with the same host, port and checks, and never with early
+  /// data.
   public var sessionLifetime: Duration
-  /// Limit in octets for status line, fields and trailers together, interim responses included.
+  /// The maximum size of status line, fields and trailers together, in octets, interim responses included.
   public var maximumHeaderLength: Int
   /// The size of libcurl's receive buffer of each transfer, in octets; nil for the usual 16 KiB. If it is
   /// set, the send buffer for TLS has 16 KiB instead of 64 KiB.
@@ -75,12 +77,13 @@ public struct TransportSettings: Sendable {
 /// those of a transfer. Without that limit, libcurl opens another connection whenever the server allows fewer
 /// streams than there are requests.
 ///
-/// A stream that the server refuses (REFUSED_STREAM, or GOAWAY with a lower stream) was not processed. A request that may be repeated
-/// is then sent once more, on a new connection. libcurl does not report why it begins again, so every other request fails as sent.
+/// A stream that the server refuses (REFUSED_STREAM, or GOAWAY with a lower stream) was not processed. A
+/// request that may be repeated is then sent once more, on a new connection. libcurl does not report why it
+/// begins again, so every other request fails as sent.
 public struct Multiplexing: Hashable, Sendable {
-  /// How many requests to one host run at once, whatever their paths; the server may allow fewer.
+  /// The maximum number of requests to one host at once, whatever their paths; the server may allow fewer.
   public var streams: Int
-  /// How long sent data may stay unacknowledged before the connection is closed.
+  /// The time for which sent data may stay unacknowledged before the connection is closed.
   public var silence: Duration
 
   public init(streams: Int = 500, silence: Duration = .seconds(20)) {

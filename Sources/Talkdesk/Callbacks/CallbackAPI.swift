@@ -11,7 +11,7 @@ public import Tokens
 public final class CallbackAPI: Sendable {
   /// The path under the API's base URL.
   public static let path = "/calls/callback"
-  /// The most bytes of a reply that are read. An error body has less than 1 kB.
+  /// The maximum size of a response, in bytes. An error body has less than 1 kB.
   static let longestReply = 32 * 1024
 
   private let url: String
@@ -19,7 +19,7 @@ public final class CallbackAPI: Sendable {
   private let time: any TimeSource
   private let bearer = BearerFields()
 
-  /// Makes a client.
+  /// Creates a client.
   ///
   /// - Parameters:
   ///   - endpoints: the account's endpoints.
@@ -29,16 +29,17 @@ public final class CallbackAPI: Sendable {
     self.init(baseURL: endpoints.apiBase, transport: transport, time: time)
   }
 
-  /// Makes a client.
+  /// Creates a client.
   ///
-  /// - Parameter baseURL: the API's base, valid and without a slash at its end, as `TalkdeskEndpoints` has it.
+  /// - Parameter baseURL: the API's base URL, valid and without a slash at its end, as in
+  ///   `TalkdeskEndpoints`.
   public init(baseURL: String, transport: any HTTPTransport, time: any TimeSource) {
     url = baseURL + Self.path
     self.transport = transport
     self.time = time
   }
 
-  /// Sends one request on a connection of its own and never repeats it. A client library that finds a pooled
+  /// Sends one request on a new connection and never repeats it. A client library that finds a pooled
   /// connection dead would send it again, and a customer's phone would ring twice.
   ///
   /// - Parameters:
@@ -46,8 +47,8 @@ public final class CallbackAPI: Sendable {
   ///   - token: an access token with the scope `callback:write`.
   ///   - traceparent: the caller's trace context (W3C). It is not sent unless `isTraceparent` accepts it.
   ///   - timeout: the whole time allowed.
-  ///   - startWithin: the time within which the first byte must be sent; after it, nothing is sent. Nil: only
-  ///     `timeout` applies.
+  ///   - startWithin: the time within which the first byte must be sent; after it, nothing is sent. If nil,
+  ///     only `timeout` applies.
   ///   - then: Called with the result, on any thread; must not block. No task waits meanwhile.
   public func request(
     _ content: OutboundContent, token: AccessToken, traceparent: String? = nil, timeout: Duration,
@@ -91,8 +92,9 @@ public final class CallbackAPI: Sendable {
       duration: duration)
   }
 
-  /// Whether a text is four groups of lowercase hexadecimal digits (W3C Trace Context §3.2). Longer values of
-  /// later versions are refused, because no unchecked text from outside may go into a header field.
+  /// Whether a text is a `traceparent` of four groups of lowercase hexadecimal digits (W3C Trace Context
+  /// §3.2). Longer values of later versions are refused, because no unchecked text from outside may go into a
+  /// header field.
   static func isTraceparent(_ text: String) -> Bool {
     let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     guard groups.map(\.count) == [2, 32, 16, 2] else { return false }

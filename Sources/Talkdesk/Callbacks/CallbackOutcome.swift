@@ -1,11 +1,11 @@
-// Determines whether Talkdesk certainly, possibly or certainly not accepted a callback request.
+// Determines whether Talkdesk accepted a callback request: yes, no or unknown.
 
 public import HTTP
 import Platform
 
 /// The outcome of one request to the Callback API: Talkdesk accepted it, did not, or may have.
 public enum CallbackOutcome: Sendable {
-  /// Any 2xx, with whatever content or none: Talkdesk documents neither the status nor a body of success.
+  /// Any 2xx, with any content or none: Talkdesk documents neither the status nor the body of a success.
   case accepted(status: Int)
   /// 400, 415 or 422: Talkdesk refused the body. The fields are Talkdesk's, printable and bounded.
   case rejected(status: Int, fields: [CallbackRejection])
@@ -17,17 +17,18 @@ public enum CallbackOutcome: Sendable {
   case rateLimited(retryAfter: Duration?)
   /// 503, which means that nothing was done.
   case unavailable(retryAfter: Duration?)
-  /// No byte of the request was sent: DNS, connecting or TLS failed, or the request got no turn in time.
+  /// No byte of the request was sent: for example, DNS, connecting or TLS failed, or the request got no turn
+  /// in time.
   case unreachable(TransportError)
-  /// Any other 4xx: refused for an undocumented reason. 404 usually means a wrong base URL.
+  /// Any other 4xx except 408: refused for an undocumented reason. 404 usually means a wrong base URL.
   case refused(status: Int)
   /// Any other 5xx, a 408 or a redirect: the call may have been requested or not.
   case unclear(status: Int)
-  /// A byte may have been sent and no answer came: timeout, reset, close, or bytes that are not HTTP.
+  /// A byte may have been sent, and no response arrived: timeout, reset, close, or bytes that are not HTTP.
   case unanswered(TransportError)
 
-  /// The longest accepted wait. It is longer than for tokens: Talkdesk has just refused this request, and a
-  /// client that retries too early would fail again.
+  /// The longest `Retry-After` that the server respects. It is longer than the 60 seconds for tokens, because
+  /// Talkdesk has just refused this request and a client that retries too early would fail again.
   public static let longestWait = Duration.seconds(3600)
 
   /// Whether the call was requested.
@@ -40,7 +41,8 @@ public enum CallbackOutcome: Sendable {
     case unknown
   }
 
-  /// Whether the call was requested. Only after `notAccepted` may the server give allowances back or send again.
+  /// Whether the call was requested. Only after `notAccepted` may the server give allowances back or send the
+  /// request again.
   public var certainty: Certainty {
     switch self {
     case .accepted: .accepted
@@ -75,7 +77,8 @@ public enum CallbackOutcome: Sendable {
     case 403: self = .forbidden
     case 429: self = .rateLimited(retryAfter: Self.wait(reply.fields, now: now))
     case 503: self = .unavailable(retryAfter: Self.wait(reply.fields, now: now))
-    // A redirect may follow an action (RFC 9110 §15.4.4), and a gateway's 408 says nothing about the server behind it.
+    // A redirect may follow an action (RFC 9110 §15.4.4), and a proxy's 408 says nothing about the server
+    // behind it.
     case 404...407, 409...499, 402: self = .refused(status: reply.status)
     default: self = .unclear(status: reply.status)
     }

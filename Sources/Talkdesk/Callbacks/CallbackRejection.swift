@@ -5,7 +5,7 @@ import JSON
 /// A mistake that Talkdesk reports in one member of a callback's body. It is printable and bounded, whatever
 /// Talkdesk sends.
 public struct CallbackRejection: Hashable, Sendable {
-  /// The most rejections that are read from one reply.
+  /// The maximum number of rejections that are read from one response.
   public static let maximumCount = 20
 
   /// The member's name: at most 64 octets of `A–Z a–z 0–9 _ - . [ ]`. Others become `_`, and digits that may

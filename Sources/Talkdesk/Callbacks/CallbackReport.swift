@@ -10,7 +10,7 @@ public struct CallbackReport: Sendable {
   public var platformTID: String?
   /// The error body's `code`, at most 64 octets of `A–Z a–z 0–9 _ - . *`.
   public var code: String?
-  /// The error body's `message`, bounded and printable: for debug logs alone.
+  /// The error body's `message`, bounded and printable: only for debug logs.
   public var message: String?
   /// How long the request took.
   public var duration: Duration

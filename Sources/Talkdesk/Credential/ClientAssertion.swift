@@ -4,16 +4,17 @@ public import JOSE
 import JSON
 public import Platform
 
-/// The signed JWT that authenticates the client at the token endpoint (RFC 7523 §3; Talkdesk's reference page "cc-jwt").
+/// The signed JWT that authenticates the client at the token endpoint. Sources: RFC 7523 §3, and Talkdesk's
+/// reference page "cc-jwt".
 public enum ClientAssertion {
-  /// The longest lifetime of an assertion, in seconds. All of Talkdesk's samples use it. Talkdesk documents
-  /// no maximum, so no assertion lives longer.
+  /// The maximum lifetime of an assertion, in seconds. Talkdesk documents no maximum, and all of its samples
+  /// use this value.
   public static let maximumLifetime: Int64 = 300
 
   /// Makes and signs an assertion.
   ///
   /// - Parameters:
-  ///   - clientID: becomes both issuer and subject.
+  ///   - clientID: the OAuth client's id, which is both issuer and subject.
   ///   - keyID: the `kid` that Talkdesk issued with the key.
   ///   - signer: the key, with the algorithm that Talkdesk issued with it.
   ///   - audience: one string, never a list: an assertion for several audiences could be replayed between them.

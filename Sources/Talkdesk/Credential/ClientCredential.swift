@@ -18,7 +18,8 @@ public enum ClientCredential: Sendable {
     }
   }
 
-  /// Whether both credentials have the same client, name and key.
+  /// Whether both credentials have the same client, name, key and algorithm. Keys in Vault are compared by
+  /// their settings.
   func isSame(as other: Self) -> Bool {
     guard clientID == other.clientID, name == other.name else { return false }
     switch (self, other) {

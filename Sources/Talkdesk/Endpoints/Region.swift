@@ -1,7 +1,7 @@
 /// A Talkdesk region. It determines the hosts that issue tokens and that serve the API.
 ///
-/// Source: Talkdesk's reference pages "cc-jwt" (US, EU, CA) and "refresh-token-basic" (AU), and "how to guarantee your
-/// app works in all regions" for the API hosts.
+/// Sources: Talkdesk's reference pages "cc-jwt" (US, EU, CA) and "refresh-token-basic" (AU); for the API
+/// hosts, "how to guarantee your app works in all regions".
 public enum Region: String, CaseIterable, Hashable, Sendable {
   /// United States.
   case us

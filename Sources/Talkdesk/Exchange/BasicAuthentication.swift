@@ -2,8 +2,8 @@
 
 import JOSE
 
-/// HTTP Basic as OAuth clients use it: id and secret are form-encoded first (RFC 6749 §2.3.1), then joined by a colon
-/// and written in Base64 (RFC 7617 §2).
+/// HTTP Basic for OAuth clients: id and secret are form-encoded (RFC 6749 §2.3.1), then joined by a colon and
+/// encoded in Base64 (RFC 7617 §2).
 enum BasicAuthentication {
   /// The value of `Authorization`.
   static func value(clientID: String, secret: Secret) -> String {

@@ -8,9 +8,9 @@ public import Tokens
 /// A client of Talkdesk ID, the authorization server. It exchanges a client credential for an access token
 /// (RFC 6749 §4.4).
 public struct TalkdeskID: TokenIssuer {
-  /// The most bytes of a reply that are read. A token has about 0.6 kB.
+  /// The maximum size of a response, in bytes. A token has about 0.6 kB.
   static let longestReply = 64 * 1024
-  /// The least time that must be left before the deadline for a retry. With less, the retry could only time
+  /// The minimum time that must be left before the deadline for a retry. With less, the retry could only time
   /// out.
   static let shortestAttempt = Duration.milliseconds(250)
 
@@ -25,7 +25,7 @@ public struct TalkdeskID: TokenIssuer {
   private let rotation: CredentialRotation
   private let jitter: @Sendable () -> Double
 
-  /// Makes a client.
+  /// Creates a client.
   ///
   /// - Parameters:
   ///   - endpoints: the account's endpoints.
@@ -57,8 +57,8 @@ public struct TalkdeskID: TokenIssuer {
   /// Ends the time for which credentials are set aside: the next exchange tries them in the configured order.
   public func tryAllAgain() { rotation.endRests() }
 
-  /// Takes over the states of the same credentials from an earlier configuration of the same endpoint, so that operators still see
-  /// after a reload which key is in use. Credentials that were set aside are tried again.
+  /// Copies the states of credentials that the replaced issuer also had at the same endpoint. After a reload,
+  /// operators still see which key is in use. Credentials that were set aside are tried again.
   public func inherit(from other: any TokenIssuer) {
     guard let other = other as? TalkdeskID, endpoints.tokenURL == other.endpoints.tokenURL else { return }
     let places = credentials.map { mine in other.credentials.firstIndex { $0.isSame(as: mine) } }
@@ -93,7 +93,7 @@ public struct TalkdeskID: TokenIssuer {
     var refusals: [(place: Int, isExplicit: Bool)] = []
     var repetitions = 0
     var attempt = 1
-    // Credentials whose signers failed. The next credential may need no signer.
+    // The number of credentials whose signers failed. The next credential may need no signer.
     var unsigned = 0
     while true {
       let place = order[refusals.count + unsigned]
@@ -117,7 +117,8 @@ public struct TalkdeskID: TokenIssuer {
         let resumption = time.now + retry.delay(before: repetitions + 1, unit: jitter())
         guard repetitions < retry.limit, retry.isPassing(error), resumption + Self.shortestAttempt < deadline
         else {
-          // There is no other credential to compare with, so only an explicit error code counts.
+          // No credential was accepted, so there is nothing to compare with, and only an explicit error code
+          // counts.
           for (place, isExplicit) in refusals where isExplicit && rotation.refused(place, now: time.now) {
             change(status(of: place))
           }
@@ -191,8 +192,8 @@ public struct TalkdeskID: TokenIssuer {
     }
   }
 
-  /// The request (RFC 6749 §4.4.2, RFC 7523 §2.2). Parameters are in the content only, because servers on the
-  /// way log URLs.
+  /// The request (RFC 6749 §4.4.2, RFC 7523 §2.2). Parameters are in the content only, because proxies log
+  /// URLs.
   private func message(
     scope: String, credential: ClientCredential, trace: TraceContext?, deadline: MonotonicTime
   ) async throws(TokenExchangeError) -> OutboundRequest {

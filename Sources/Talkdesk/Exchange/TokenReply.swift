@@ -7,16 +7,17 @@ import Tokens
 
 /// The values of a reply of the token endpoint (RFC 6749 §5), read as tolerantly as is safe.
 struct TokenReply {
-  /// The longest accepted lifetime. A longer one would only store a token for more than a day.
+  /// The maximum lifetime. A longer one is reduced to it, so that no token is stored for more than a day.
   static let longestLife = Duration.seconds(86_400)
-  /// The longest accepted token: what common servers accept as one header field.
+  /// The maximum length of a token, in octets: what common servers accept as one header field.
   static let longestToken = 8192
 
   /// The token's octets: visible ASCII.
   var token: [UInt8]
-  /// How long the token is valid after it was issued; nil if the reply does not say.
+  /// How long the token is valid after it was issued; nil if the reply does not say so in a number.
   var lifetime: Duration?
-  /// The token's scope: the requested one if the reply does not say (RFC 6749 §5.1).
+  /// The token's scope: the requested one if the reply does not say (RFC 6749 §5.1), or names more than 4096
+  /// octets.
   var scope: String
   /// Whether the reply names the scope.
   var statesScope: Bool
@@ -64,8 +65,8 @@ struct TokenReply {
     }
   }
 
-  /// A whole or fractional number, or one in a string. Any other value counts as absent: the token may be
-  /// usable, only its lifetime is unknown.
+  /// Reads a whole or fractional number, or one in a string. Any other value counts as absent: the token may
+  /// be usable, only its lifetime is unknown.
   private static func lifetime(_ value: JSONValue?) throws(UnusableReply) -> Duration? {
     let seconds: Double
     switch value {
@@ -106,7 +107,8 @@ struct TokenReply {
     where !granted.contains(where: { $0.elementsEqual(wanted) }) {
       throw .scope(missing: UpstreamText.description(String(Substring(wanted))) ?? "")
     }
-    // RFC 6749 §3.3: visible ASCII but for the quotation mark and the backslash; nothing else is passed on.
+    // RFC 6749 §3.3: visible ASCII except the quotation mark and the backslash. Words with other characters
+    // are left out.
     let tokens = granted.filter { word in
       !word.isEmpty
         && word.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C && $0 != 0x20 }

@@ -2,8 +2,9 @@
 
 import Gate
 
-/// Reduces upstream's text to a form for logs: bounded and printable, without phone numbers that it may
-/// quote from a request. No run of characters is long enough to be a credential that upstream echoed.
+/// Reduces upstream's text to a form for logs: bounded and printable, without phone numbers that it may quote
+/// from a request. In descriptions, no run of characters is long enough to be a credential that upstream
+/// echoed.
 enum UpstreamText {
   /// A machine-readable code such as `invalid_client`: at most 64 octets of `A–Z a–z 0–9 _ - .`, others
   /// become `_`, and digits that may be a phone number become `*`. Nil if nothing is left.

@@ -5,18 +5,18 @@ import JOSE
 import JSON
 public import Tokens
 
-/// Talkdesk's Live API: `GET /live-queries`, `POST /live-subscriptions`, and the stream of a subscription. Talkdesk deletes a subscription
-/// two minutes after its stream has closed, and after a day.
+/// Talkdesk's Live API: `GET /live-queries`, `POST /live-subscriptions`, and the stream of a subscription.
+/// Talkdesk deletes a subscription two minutes after its stream has closed, and in any case after a day.
 public struct LiveAPI: Sendable {
   /// The scopes that the access token needs.
   public static let scope = "live-subscriptions:write live-subscriptions:read"
-  /// The longest life of a subscription.
+  /// The maximum life of a subscription.
   public static let life = Duration.seconds(86_400)
   private static let timeout = Duration.seconds(20)
-  /// The most pages of queries that are read.
+  /// The maximum number of pages of queries that are read.
   private static let mostPages = 20
 
-  /// Why a request failed.
+  /// The reason why a request failed.
   public enum Failure: Error, Sendable {
     /// Talkdesk refused the request, with this status and Talkdesk's own error code.
     case refused(status: Int, code: String?)
@@ -24,7 +24,7 @@ public struct LiveAPI: Sendable {
     case unknownQuery
     /// The URL of the stream is not below the API's base URL, so no token is sent there.
     case foreignStream
-    /// Talkdesk did not answer, or not as documented.
+    /// Talkdesk did not respond, or not as documented.
     case unavailable(String)
   }
 
@@ -42,7 +42,7 @@ public struct LiveAPI: Sendable {
   private let transport: any HTTPTransport
   private let bearer = BearerFields()
 
-  /// Makes a client.
+  /// Creates a client.
   ///
   /// - Parameter baseURL: The API's base, without a slash at its end.
   public init(baseURL: String, transport: any HTTPTransport) {

@@ -30,20 +30,20 @@ public final class LiveAgents: Sendable {
     }
   }
 
-  /// How a stream ended.
+  /// The end of a stream.
   private enum End {
     case closed, silent, failed, replaced, old
     case refused(LiveAPI.Failure)
   }
 
-  /// The longest silence before a stream is given up. Talkdesk sends something every 60 seconds.
+  /// The maximum time without data before a stream is given up. Talkdesk sends something every 60 seconds.
   private static let silence = Duration.seconds(90)
   /// A stream that lasted longer than this has worked, so its end counts as a first failure.
   private static let steady = Duration.seconds(60)
-  /// The longest pause before the next attempt. It is shorter than the two minutes for which a subscription
-  /// outlives its stream.
+  /// The longest pause before the next attempt, to which jitter adds up to a quarter. It is shorter than the
+  /// two minutes for which a subscription outlives its stream.
   private static let longestPause = Duration.seconds(60)
-  /// The age at which a subscription is replaced at the latest, before Talkdesk ends it.
+  /// The maximum age of a subscription. It is replaced before Talkdesk ends it.
   private static let renewal = Duration.seconds(82_800)
   /// After this many failures in a row, a refused stream means that its subscription is lost.
   private static let mostFailures = 2
@@ -54,11 +54,11 @@ public final class LiveAgents: Sendable {
   private let jitter: @Sendable () -> Double
   private let figure = Mutex<Figure?>(nil)
 
-  /// Makes a reader of the stream. The number is unknown until `run` has received one.
+  /// Creates a reader of the stream. The number is unknown until `run` has received one.
   ///
   /// - Parameters:
-  ///   - onFailure: Called once for each series of failures, with the reason in words for operators.
-  ///   - jitter: Random numbers in 0..<1.
+  ///   - onFailure: Called at the second failure in a row, with the reason in words for operators.
+  ///   - jitter: Returns a random number in 0..<1, which spreads retries and renewals over time.
   public init(
     transport: any HTTPTransport, clock: any TimeSource, onFailure: @escaping @Sendable (String) -> Void,
     jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
@@ -82,7 +82,7 @@ public final class LiveAgents: Sendable {
   /// Follows streams until the task is canceled.
   ///
   /// - Parameters:
-  ///   - source: Returns what to subscribe to now; nil for nothing.
+  ///   - source: Returns the current settings and API URL; nil if no query is configured.
   ///   - issuer: Returns the current issuer of tokens.
   public func run(
     source: @escaping @Sendable () -> Source?, issuer: @Sendable () -> any TokenIssuer
@@ -115,7 +115,8 @@ public final class LiveAgents: Sendable {
     }
   }
 
-  /// Waits before the next attempt: a second, then twice as long each time, with jitter.
+  /// Waits before the next attempt: a second, then twice as long each time up to a minute, with jitter.
+  /// Returns false if the task is canceled.
   private func hasPaused(_ failures: Int) async -> Bool {
     let longest = Self.longestPause
     let pause = min(longest, .seconds(1 << min(max(failures - 1, 0), 6)))
@@ -220,8 +221,8 @@ public final class LiveAgents: Sendable {
 
     /// Adds bytes, and reads the events that they complete.
     ///
-    /// - Parameter read: Reads an event; false ends the stream. It runs within the lock, so that an older event never counts after a
-    ///   newer one.
+    /// - Parameter read: Reads an event; false ends the stream. It runs with the lock held, so that an older
+    ///   event never replaces a newer one.
     /// - Returns: Whether the stream can still be read.
     func take(_ bytes: [UInt8], at now: MonotonicTime, _ read: (StreamedEvent) -> Bool) -> Bool {
       state.withLock { state in

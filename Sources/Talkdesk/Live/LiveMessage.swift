@@ -15,7 +15,7 @@ public enum LiveMessage: Hashable, Sendable {
   /// Something else, such as an event of another name.
   case other
 
-  /// The largest number of agents that is accepted.
+  /// The maximum number of agents that is accepted.
   public static let most: Int64 = 1_000_000
   private static let limits = JSONLimits(
     bytes: EventStreamReader.mostBytes, depth: 16, members: 512, values: 8192)
@@ -35,7 +35,8 @@ public enum LiveMessage: Hashable, Sendable {
   /// Whether an event is about the query.
   static func counts(_ event: StreamedEvent) -> Bool { ["result", "error"].contains(event.name) }
 
-  /// The paths of an event's numbers, for an operator who looks for the right one. Values are left out.
+  /// The paths of an event's numbers, at most 100, for an operator who looks for the right one. Values are
+  /// left out.
   public static func paths(_ event: StreamedEvent) -> [String] {
     guard event.name == "result", let value = value(event.data) else { return [] }
     var found: [String] = []

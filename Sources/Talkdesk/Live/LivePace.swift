@@ -1,15 +1,16 @@
-// Decides which events of a stream are read, so that a flood of them costs little.
+// Decides which events of an agent stream are read, so that a flood of events costs little.
 
 import HTTP
 import Platform
 
-/// Reads at most 100 events a second. Of those beyond, only the newest counts, within half a second.
+/// A limit of 100 events a second. Of the events beyond it, only the newest is read, within half a second.
 struct LivePace {
-  /// How many events are read in a second.
+  /// The maximum number of events that are read in a second.
   static let most = 100
   /// How often the newest skipped event is read.
   static let interval = Duration.milliseconds(500)
-  /// How many events of a second are read as they arrive. The others are the newest ones of each interval.
+  /// The maximum number of events in a second that are read as they arrive. The others are the newest one of
+  /// each interval.
   private static let mostAtOnce = most - Int(Duration.seconds(1) / interval)
 
   private var start: MonotonicTime

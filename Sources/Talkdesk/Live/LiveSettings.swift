@@ -1,4 +1,4 @@
-// The settings by which the server learns how many agents are available.
+// The settings for the number of available agents: the query of Talkdesk's Live API, and how to read it.
 
 /// The query of Talkdesk's Live API to follow, and how to read its results.
 public struct LiveSettings: Hashable, Sendable {
@@ -8,9 +8,9 @@ public struct LiveSettings: Hashable, Sendable {
   public var path: [String]
   /// The ring group, or queue, whose agents count; nil for all.
   public var ringGroup: String?
-  /// The least number of agents with which customers are told that an agent is available.
+  /// The minimum number of available agents at which customers are told that an agent is available.
   public var atLeast: Int64
-  /// How long after the latest result the number becomes unknown.
+  /// The time after the latest result at which the number becomes unknown.
   public var stale: Duration
 
   /// Whether a number for these settings is also right for the others.

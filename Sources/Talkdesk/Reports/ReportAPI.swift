@@ -6,11 +6,12 @@ import JSON
 public import Platform
 public import Tokens
 
-/// Talkdesk's reports of calls: `POST /data/reports/calls/jobs`, `GET …/jobs/{id}` until it is done, `GET …/files/{id}`.
+/// Talkdesk's reports of calls: `POST /data/reports/calls/jobs`, then `GET …/jobs/{id}` until the job is
+/// done, then `GET …/files/{id}`.
 ///
-/// A job ends with a 303 to its file at the API, which gets the token. The file may redirect to object
-/// storage with another 303. That redirect is followed once, without the token, and only to the API's own
-/// origin or to an `https` host below `amazonaws.com`.
+/// A job ends with the status `done`, or with a 303 to its file at the API. The request for the file has the
+/// token. The file may redirect to object storage with another 303. The server follows that redirect once,
+/// without the token, and only to the API's own origin or to an `https` host below `amazonaws.com`.
 public struct ReportAPI: Sendable {
   /// The scopes that the access token needs.
   public static let scope = "data-reports:write data-reports:read"
@@ -18,11 +19,11 @@ public struct ReportAPI: Sendable {
   private static let timeout = Duration.seconds(20)
   /// The timeout of a file. It is long, because a slow reader holds the download up.
   private static let fileTimeout = Duration.seconds(1800)
-  /// How often a job's status is queried, and for how long.
+  /// The interval of queries for a job's status, and the time after which the job is given up.
   private static let interval = Duration.seconds(10)
   private static let patience = Duration.seconds(1800)
 
-  /// Why there is no report.
+  /// The reason why there is no report.
   public enum Failure: Error, Sendable {
     /// Talkdesk refused the request, with this status and Talkdesk's own error code.
     case refused(status: Int, code: String?)
@@ -30,7 +31,7 @@ public struct ReportAPI: Sendable {
     case failed(String)
     /// A redirect leads to a host that the server does not send requests to.
     case foreignHost
-    /// Talkdesk did not answer, or not as documented.
+    /// Talkdesk did not respond, or not as documented.
     case unavailable(String)
   }
 
@@ -39,7 +40,7 @@ public struct ReportAPI: Sendable {
   private let clock: any TimeSource
   private let token: @Sendable () async throws(Failure) -> AccessToken
 
-  /// Makes a client.
+  /// Creates a client.
   ///
   /// - Parameters:
   ///   - baseURL: The API's base, without a slash at its end.

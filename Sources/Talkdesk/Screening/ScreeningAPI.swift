@@ -30,7 +30,7 @@ public struct ScreeningAPI: Sendable {
     }
   }
 
-  /// Why a lookup failed, for operators. It never contains the number, which is in a URL.
+  /// The reason why a lookup failed, for operators. It never contains the number, which is part of a URL.
   public struct Failure: Error, Sendable { public let words: String }
 
   private let baseURL: String
@@ -44,7 +44,8 @@ public struct ScreeningAPI: Sendable {
     self.way = way
   }
 
-  /// Sends all configured lookups of a number at once. A refusal by one decides; otherwise a failure of one does.
+  /// Sends all configured lookups of a number at once. If one refuses the number, that decides; otherwise, if
+  /// one fails, the failure does.
   public func finding(on phone: E164, _ settings: ScreeningSettings, deadline: MonotonicTime) async
     -> ScreeningFinding
   {
@@ -99,7 +100,7 @@ public struct ScreeningAPI: Sendable {
 
   // MARK: For a check of the configuration
 
-  /// Lists the validations of the last day, which is free.
+  /// Checks the access to phone validation with a free request: the list of the last day's validations.
   public func checkValidation(_ phone: E164, deadline: MonotonicTime) async throws(Failure) {
     let reply = try await send(.phoneValidation, Self.path(of: phone) + "/stats", nil, deadline)
     if reply.status != 404 { _ = try Self.content(reply, .phoneValidation) }

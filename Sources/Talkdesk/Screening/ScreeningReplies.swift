@@ -42,7 +42,8 @@ extension ScreeningSettings {
     return isListed ? .refused(setting: "do_not_call.lists") : .allowed(isUnknown: false)
   }
 
-  /// Whether an entry has expired. It expires at the end of its day, even if it has a time. An unreadable date never expires.
+  /// Whether an entry has expired. It expires at the end of its day, even if it has a time. An entry with an
+  /// unreadable date never expires.
   private func hasPassed(_ end: String, at now: Instant) -> Bool {
     let date = Instant(rfc3339: end) == nil ? end : String(end.prefix(10))
     guard let day = CivilDate(date), let local = zone.localSeconds(at: now.seconds) else { return false }
@@ -51,7 +52,7 @@ extension ScreeningSettings {
 }
 
 enum ScreeningReply {
-  /// The members that settings use. Every validation has at least one.
+  /// The members that settings use. A validation without any of them is unusable.
   static let known = ["status", "line_type", "tcpa_blacklist", "fraud_score", "fraude_score"]
 
   static func embedded(_ content: [UInt8]) -> JSONValue? {
@@ -63,7 +64,7 @@ enum ScreeningReply {
     }
   }
 
-  /// A string, number or boolean as a string. Nil for null and "N/A".
+  /// A string, number or boolean as a string. Nil for all other values, for an empty string and for "N/A".
   static func text(_ value: JSONValue?) -> String? {
     switch value {
     case .string(let text)?: text.isEmpty || areSame(text, "n/a") ? nil : text

@@ -4,7 +4,7 @@ public import Gate
 import JOSE
 public import Tokens
 
-/// Which results of a lookup at Talkdesk refuse a number.
+/// The results of lookups at Talkdesk that refuse a number.
 public struct ScreeningSettings: Sendable {
   /// The results of phone validation that refuse a number.
   public struct Refusals: Sendable {
@@ -30,9 +30,9 @@ public struct ScreeningSettings: Sendable {
   public var lists: [String]
   /// The time zone of entries' expiration dates.
   public var zone: Zone
-  /// How long a verdict is saved. Zero: not at all.
+  /// How long a verdict is saved. With zero, no verdict is saved.
   public var remember: Duration
-  /// The API's base. Nil: the same as for callbacks.
+  /// The API's base URL. If nil, the one for callbacks.
   public var url: String?
 
   public init(
@@ -51,7 +51,8 @@ public struct ScreeningSettings: Sendable {
     (validation == nil ? [] : [.phoneValidation]) + (lists.isEmpty ? [] : [.doNotCall])
   }
 
-  /// The first 8 octets of the SHA-256 of all settings that a verdict depends on. After a change, numbers are looked up again.
+  /// The first 8 octets of the SHA-256 of all settings that a verdict and its life depend on. After a change,
+  /// numbers are looked up again.
   public var fingerprint: Int64 {
     var parts = [zone.name, "\(remember.components.seconds)", url ?? ""] + lists
     if let validation {

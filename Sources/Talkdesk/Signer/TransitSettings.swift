@@ -1,6 +1,6 @@
 // The settings for signing with Vault or OpenBao: the key, and how this server logs in.
 
-/// A key of a Transit secrets engine.
+/// A key of a Transit secrets engine, and how this server uses it.
 public struct TransitSettings: Hashable, Sendable {
   /// The server's URL, without a slash at the end.
   public var address: String
@@ -17,7 +17,7 @@ public struct TransitSettings: Hashable, Sendable {
   /// The time limit of a signature, with the login and everything else that it needs first.
   public var timeout: Duration
 
-  /// Makes settings. The caller has checked the form of each part.
+  /// Creates settings. The caller has checked the form of each part.
   public init(
     address: String, mount: String = "transit", key: String, namespace: String? = nil, version: Int64? = nil,
     login: VaultLogin, timeout: Duration = .seconds(2)

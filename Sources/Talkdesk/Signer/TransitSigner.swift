@@ -45,7 +45,7 @@ public actor TransitSigner {
     var isRenewable = false
   }
 
-  /// Makes a signer. It sends nothing before it is first used.
+  /// Creates a signer. It sends nothing before it is first used.
   public init(
     _ settings: TransitSettings, algorithm: SignatureAlgorithm, transport: any HTTPTransport,
     time: any TimeSource
@@ -193,7 +193,7 @@ public actor TransitSigner {
   // MARK: Requests
 
   /// Sends a request with a token. A 403 may mean that the token has expired, so the request is sent once
-  /// more if there is another token.
+  /// more if another token is available.
   private func ask(_ method: Method, _ path: String, _ content: [UInt8]?, _ deadline: MonotonicTime)
     async throws(TokenExchangeError) -> InboundResponse
   {
@@ -279,7 +279,7 @@ public actor TransitSigner {
   private func renewing(_ session: Session, at due: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
       var due = due
-      // A canceled wait means that another login has taken over.
+      // A canceled wait means that another login or renewal has taken over, or that the signer is gone.
       while await time.hasSlept(until: due) {
         guard let next = await self?.renewAhead(session) else { return }
         due = next
@@ -389,7 +389,7 @@ public actor TransitSigner {
 
   private func content(of path: String, limit: Int) async throws(TokenExchangeError) -> [UInt8] {
     let result: Result<[UInt8], SystemError> = await withCheckedContinuation { continuation in
-      // A disk may hang: that must not hold up the concurrency pool.
+      // A disk may hang, which must not block a thread of the concurrency pool.
       Self.files.async {
         do throws(SystemError) {
           continuation.resume(returning: .success(try SystemFile.bytes(of: path, limit: limit)))

@@ -5,11 +5,12 @@ import JSON
 
 /// The parts of Vault's responses that the server uses. Everything else in them is ignored.
 package enum VaultAnswer {
-  /// The most octets of a response that are read. A key with a hundred versions of RSA-4096 has 90 KiB.
+  /// The maximum size of a response, in octets. A key with a hundred versions of RSA-4096 has 90 KiB.
   package static let longest = 256 * 1024
-  /// The longest accepted token. Vault's have less than 200 octets, JWTs as tokens less than 2 KiB.
+  /// The maximum length of a token, in octets. Vault's tokens have fewer than 200, JWTs as tokens fewer than
+  /// 2048.
   package static let longestToken = 4096
-  /// The longest lifetime of a token, in seconds: a year. A longer one is reduced to this.
+  /// The maximum lifetime of a token, in seconds: a year. A longer one is reduced to it.
   static let longestLease: Int64 = 366 * 86_400
 
   /// A signature and the version of the key that made it.
@@ -48,7 +49,8 @@ package enum VaultAnswer {
     package let isRenewable: Bool
   }
 
-  /// `data.signature`: `vault:v3:` and the bytes, for ECDSA as Base64url of R ‖ S, for RSA as Base64.
+  /// The signature in the member `data.signature`: `vault:v3:` and the bytes, for ECDSA as Base64url of R ‖
+  /// S, for RSA as Base64.
   package static func signature(in content: [UInt8]) -> Signature? {
     guard let text = object(content)?["data"]?["signature"]?.string else { return nil }
     let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
@@ -58,7 +60,7 @@ package enum VaultAnswer {
     return Signature(version: version, bytes: bytes)
   }
 
-  /// `data` of a key.
+  /// The public side of a key, from the member `data`.
   package static func key(in content: [UInt8]) -> Key? {
     guard let data = object(content)?["data"], let type = data["type"]?.string,
       let latest = data["latest_version"]?.int(in: 1...Int64.max), let keys = data["keys"]?.object
@@ -80,7 +82,7 @@ package enum VaultAnswer {
       texts: texts)
   }
 
-  /// `auth` of a login or a renewal.
+  /// The token and its lifetime, from the member `auth` of a login or a renewal.
   package static func login(in content: [UInt8]) -> Login? {
     guard let auth = object(content)?["auth"], let token = auth["client_token"]?.string,
       (1...longestToken).contains(token.utf8.count), token.utf8.allSatisfy(isTokenOctet),
@@ -106,7 +108,8 @@ package enum VaultAnswer {
     return line.isEmpty ? nil : line
   }
 
-  /// Host and port of a `Location` with a host, without user and path: at most 260 octets of `A–Z a–z 0–9 . - _ : [ ]`, or nil.
+  /// The host and port of a `Location`, without user and path: at most 260 octets of `A–Z a–z 0–9 . - _ : [
+  /// ]`. Nil if there is no host or it has other octets.
   package static func host(ofLocation location: String) -> String? {
     guard let scheme = location.utf8.firstRange(of: "//".utf8) else { return nil }
     let authority = location[scheme.upperBound...].utf8.prefix { ![0x2F, 0x3F, 0x23, 0x5C].contains($0) }

@@ -4,20 +4,20 @@ public import HTTP
 import JSON
 public import Tokens
 
-/// Talkdesk's webhook triggers: `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}`. Talkdesk documents neither the
-/// response of a success nor a list of them.
+/// Talkdesk's webhook triggers: `POST /webhooks/triggers/{name}`, and `DELETE
+/// /webhooks/triggers/{name}/{id}`. Talkdesk documents neither the response of a success nor a list of them.
 public struct TriggerAPI: Sendable {
   /// The scope that the access token needs.
   public static let scope = "webhooks-trigger:write"
   private static let timeout = Duration.seconds(20)
 
-  /// Why a trigger was not registered or removed.
+  /// The reason why a trigger was not registered or removed.
   public enum Failure: Error, Sendable {
     /// Talkdesk refused the request, with this status and Talkdesk's own error code.
     case refused(status: Int, code: String?)
     /// Talkdesk registered the trigger but returned no id.
     case noID
-    /// Talkdesk did not answer, or failed.
+    /// Talkdesk did not respond, or failed.
     case unavailable(String)
   }
 
@@ -25,7 +25,7 @@ public struct TriggerAPI: Sendable {
   private let transport: any HTTPTransport
   private let bearer = BearerFields()
 
-  /// Makes a client.
+  /// Creates a client.
   ///
   /// - Parameter baseURL: The API's base, without a slash at its end.
   public init(baseURL: String, transport: any HTTPTransport) {

@@ -53,7 +53,8 @@ enum Authority {
     return true
   }
 
-  /// RFC 3986 §3.2.2: eight groups, one run of zeros shortened to `::`, the last two optionally as IPv4.
+  /// Whether a range is an IPv6 address (RFC 3986 §3.2.2): eight groups, one run of zeros shortened to `::`,
+  /// the last two optionally as IPv4.
   private static func isIPv6(_ octets: Span<UInt8>, _ range: Range<Int>) -> Bool {
     var groups = 0
     var shortened = false

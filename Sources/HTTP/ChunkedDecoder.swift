@@ -19,8 +19,9 @@ struct ChunkedDecoder: Sendable {
     case trailerStart, trailerName, trailerValue, trailerLineFeed, endLineFeed
   }
 
-  /// The octets by which framing may exceed the content that it carries. 100,000 chunks of ten octets pass, a
-  /// million of one octet do not: framing that outweighs its content is an attack on the reader.
+  /// The number of octets by which framing may exceed the content that it carries. 100,000 chunks of ten
+  /// octets pass, a million chunks of one octet do not: framing that outweighs its content is an attack on
+  /// the reader.
   static let overheadAllowance = 16_384
 
   private var state = State.sizeStart
@@ -91,7 +92,8 @@ struct ChunkedDecoder: Sendable {
     }
   }
 
-  /// After a size, or after an extension: another extension, or the line's end.
+  /// Reads the octet after a size or an extension: white space, the start of another extension, or the end of
+  /// the line.
   private mutating func afterSize(_ octet: UInt8) -> Outcome? {
     switch octet {
     case UInt8(ascii: ";"): state = .extensionStart
@@ -132,7 +134,8 @@ struct ChunkedDecoder: Sendable {
     }
   }
 
-  /// Trailer fields have the grammar of header fields. None has any effect (RFC 9110 §6.5.1).
+  /// Reads one octet of the trailer. Trailer fields have the grammar of header fields, and none has any
+  /// effect (RFC 9110 §6.5.1).
   private mutating func stepTrailer(_ octet: UInt8, limits: borrowing MessageLimits) -> Outcome? {
     switch state {
     case .trailerStart:

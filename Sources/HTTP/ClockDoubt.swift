@@ -4,14 +4,15 @@
 public enum ClockDoubt: Hashable, Sendable {
   /// The server's clock is ahead of this machine's by this many seconds; negative if it is behind.
   case difference(Int64)
-  /// The server says that a time is wrong, but its `Date` is missing or agrees with this machine's clock.
+  /// The server says that a time is wrong, but its `Date` is missing or invalid, or agrees with this
+  /// machine's clock to within `tolerance`.
   case said
 
   /// The largest difference in seconds that a response's `Date` can show although the clocks agree: `Date`
   /// has whole seconds, and the response takes time to arrive.
   public static let tolerance: Int64 = 2
 
-  /// Makes a doubt; nil if nothing points to the clocks.
+  /// Creates a doubt from a refusal; nil if nothing points to the clocks.
   ///
   /// - Parameters:
   ///   - now: This machine's clock when the refusal arrived, in seconds since the epoch.

@@ -1,9 +1,9 @@
-// Lets the reader of a response's content pause it, so that the other server waits.
+// Pauses the download of a response while its reader is busy, so that the sender waits.
 
 import Synchronization
 
-/// Pauses the content of a response, so that a reader slower than the network needs no memory for content
-/// that came too early. Any thread may call its functions.
+/// A switch with which the reader of a response pauses its content. A reader that is slower than the network
+/// then needs no memory for content that came too early. Any thread may call its functions.
 public final class ContentHold: Sendable {
   private struct State {
     var isHeld = false

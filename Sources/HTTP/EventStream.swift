@@ -10,10 +10,11 @@ public struct StreamedEvent: Hashable, Sendable {
 
 /// Assembles the events of a stream, however its octets are split. Ids, retry times and comments are ignored.
 public struct EventStreamReader: Sendable {
-  /// The most octets of a line, and of an event's data.
+  /// The maximum number of octets in a line, and in an event's data.
   public static let mostBytes = 64 * 1024
 
-  /// A line, or the data of an event, is too long. The rest of the stream cannot be read.
+  /// The error for a line or an event's data with more than `mostBytes` octets. The rest of the stream cannot
+  /// be read.
   public struct TooLong: Error, Hashable, Sendable {}
 
   private var line: [UInt8] = []

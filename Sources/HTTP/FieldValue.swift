@@ -47,7 +47,7 @@ extension ArraySlice<UInt8> {
     count == literal.utf8CodeUnitCount && starts(withLowercase: literal)
   }
 
-  /// Whether the octets begin with those of an ASCII literal, which is written in lower case; case does not matter.
+  /// Whether the octets begin with an ASCII literal, which is written in lower case. Case does not matter.
   public func starts(withLowercase literal: StaticString) -> Bool {
     guard count >= literal.utf8CodeUnitCount else { return false }
     return literal.withUTF8Buffer { literal in
@@ -56,7 +56,8 @@ extension ArraySlice<UInt8> {
   }
 
   /// The number, if the octets are 1 to `digits` decimal digits and nothing else; otherwise nil.
-  /// - Parameter digits: At most 18, which fit.
+  /// - Parameter digits: The maximum number of digits. It is at most 18, so that the number fits in an
+  ///   `Int64`.
   public func decimal(digits: Int) -> Int64? {
     guard (1...digits).contains(count) else { return nil }
     var number: Int64 = 0

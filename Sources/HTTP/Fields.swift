@@ -1,4 +1,5 @@
-/// Fields of a message that is built here or came from upstream: ordered, names compared without case (RFC 9110 §5).
+/// The fields of a message that the server builds or gets from an upstream server, in order. Names are
+/// compared without case (RFC 9110 §5).
 public struct Fields: Sendable, ExpressibleByDictionaryLiteral {
   /// One field line.
   public struct Line: Hashable, Sendable {

@@ -36,13 +36,13 @@ public struct Form: Sendable {
     }
   }
 
-  /// The most parameters that are accepted.
+  /// The maximum number of parameters.
   public static let maximumCount = 64
 
   /// The parameters in their order. No name is repeated.
   public private(set) var parameters: [Parameter] = []
 
-  /// Decodes content.
+  /// Decodes the content of a form. Empty parts, as in `a=1&&b=2`, are skipped.
   public init(decoding content: [UInt8]) throws(Problem) {
     var rest = content[...]
     var names: Set<ExactText> = []

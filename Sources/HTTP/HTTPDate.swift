@@ -1,9 +1,10 @@
-/// The `Date` field's form of a time: IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+/// Writes times in the format of the `Date` field: IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110
+/// §5.6.7).
 public enum HTTPDate {
   private static let weekdays = "SunMonTueWedThuFriSat"
   private static let months = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
-  /// The date of a number of seconds since 1970, between the years 1 and 9999; seconds outside are clamped.
+  /// The date for a number of seconds since 1970. Times outside the years 1 to 9999 are clamped.
   public static func string(unixSeconds: Int64) -> String {
     var octets: [UInt8] = []
     append(unixSeconds: unixSeconds, to: &octets)
@@ -50,8 +51,8 @@ public enum HTTPDate {
 
   private static func floorDivide(_ a: Int, _ b: Int) -> Int { (a >= 0 ? a : a - b + 1) / b }
 
-  /// The proleptic Gregorian date of a number of days since 1970 (H. Hinnant, "chrono-compatible low-level date
-  /// algorithms": eras of 400 years that begin on 1 March).
+  /// The proleptic Gregorian date of a number of days since 1970 (H. Hinnant, "chrono-compatible low-level
+  /// date algorithms": eras of 400 years that begin on 1 March).
   private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = days + 719_468
     let era = floorDivide(shifted, 146_097)

@@ -1,6 +1,6 @@
 /// The request line: method, target and version (RFC 9112 §3).
 extension HeadParser {
-  /// RFC 9112 §3: `method SP request-target SP HTTP-version`, single spaces, nothing else.
+  /// Parses `method SP request-target SP HTTP-version` (RFC 9112 §3). Only single spaces are allowed.
   func parseRequestLine(_ head: Span<UInt8>, _ line: Range<Int>, into request: inout Request) -> Bool {
     var i = line.lowerBound
     while i < line.upperBound, OctetSet.token.contains(head[i]) { i += 1 }
@@ -45,8 +45,8 @@ extension HeadParser {
     return true
   }
 
-  /// RFC 9112 §3.2: origin-form, absolute-form, and `*` for OPTIONS. Authority-form belongs to CONNECT, which is not
-  /// served.
+  /// Parses the request target (RFC 9112 §3.2): origin-form, absolute-form, or `*` for OPTIONS. The server
+  /// does not support CONNECT, so it refuses authority-form.
   private func parseTarget(_ head: Span<UInt8>, _ target: Range<Int>, into request: inout Request) -> Bool {
     guard request.method != .connect else { return false }
     var path = target.lowerBound

@@ -37,7 +37,7 @@ struct HeadParser: Sendable {
   /// The offset at which the current line starts.
   private var lineStart = 0
   private var seen: Singletons = []
-  /// The value of `Content-Length`, saturated.
+  /// The value of `Content-Length`; `Int.max` for a larger number. Nil without the field.
   private(set) var contentLength: Int?
   /// Whether the content is chunked.
   private(set) var isChunked = false
@@ -70,7 +70,8 @@ struct HeadParser: Sendable {
         i += 1
         continue
       }
-      // Only CR LF ends a line; any other control octet, and CR or LF alone, is refused at once (RFC 9112 §2.2).
+      // Only CR LF ends a line. Any other control octet, and CR or LF alone, is refused at once (RFC 9112
+      // §2.2).
       guard octet == 0x0D else { return .failed(.malformed) }
       guard i + 1 < end else { break }
       guard head[i + 1] == 0x0A else { return .failed(.malformed) }
@@ -93,7 +94,8 @@ struct HeadParser: Sendable {
 
   // MARK: Field lines
 
-  /// RFC 9112 §5: `field-name ":" OWS field-value OWS`. No space before the colon and no folding: both are refused.
+  /// Parses `field-name ":" OWS field-value OWS` (RFC 9112 §5). A space before the colon and line folding are
+  /// refused.
   private mutating func parseFieldLine(
     _ head: Span<UInt8>, _ line: Range<Int>, into request: inout Request
   ) -> Bool {
@@ -153,7 +155,8 @@ struct HeadParser: Sendable {
 
   private mutating func once(_ field: Singletons) -> Bool { seen.insert(field).inserted }
 
-  /// `1*DIGIT` and nothing else: no sign, no list, no space (RFC 9112 §6.3). Saturates instead of overflowing.
+  /// Parses the value of `Content-Length`: `1*DIGIT` and nothing else, so no sign, list or space (RFC 9112
+  /// §6.3). A number that is too large for an `Int` becomes `Int.max`.
   private static func length(_ head: Span<UInt8>, _ value: Range<Int>) -> Int? {
     guard !value.isEmpty else { return nil }
     var length = 0
@@ -180,7 +183,8 @@ struct HeadParser: Sendable {
 
   // MARK: The whole head
 
-  /// The checks that need all fields: Host is present, framing is unambiguous (RFC 9112 §3.2 and §6.1).
+  /// Whether the fields fit together: HTTP/1.1 needs `Host`, and `Transfer-Encoding` must come with HTTP/1.1
+  /// and without `Content-Length` (RFC 9112 §3.2 and §6.1).
   private func isConsistent(_ version: Request.Version) -> Bool {
     if version == .http11 && !seen.contains(.host) { return false }
     return !isChunked || version == .http11 && contentLength == nil

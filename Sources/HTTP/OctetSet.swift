@@ -1,4 +1,5 @@
-/// A set of ASCII octets as 128 bits: the character classes of RFC 9110 and RFC 3986, tested without a table in memory.
+/// A set of ASCII octets, stored as 128 bits. The character classes of RFC 9110 and RFC 3986 are such sets,
+/// so testing an octet needs no table in memory.
 struct OctetSet: Sendable {
   /// Octets 0–63.
   let low: UInt64
@@ -34,13 +35,13 @@ extension UInt8 {
   /// The octet with `A`–`Z` mapped to `a`–`z`; field names compare this way (RFC 9110 §5.1).
   @inlinable public var lowercasedASCII: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 
-  /// The value of a decimal digit.
+  /// The value of a decimal digit; nil for any other octet.
   @inline(__always) var decimalValue: UInt8? {
     let value = self &- 0x30
     return value < 10 ? value : nil
   }
 
-  /// The value of a hexadecimal digit, of either case.
+  /// The value of a hexadecimal digit of either case; nil for any other octet.
   @inline(__always) package var hexValue: UInt8? {
     let digit = self &- 0x30
     if digit < 10 { return digit }

@@ -19,7 +19,8 @@ extension [UInt8] {
 }
 
 extension Span<UInt8> {
-  /// Whether the octets of a range equal an ASCII literal, which is written in lower case; case does not matter.
+  /// Whether the octets of a range equal an ASCII literal, which is written in lower case. Case does not
+  /// matter.
   @inline(__always) package func equals(_ range: Range<Int>, lowercase literal: StaticString) -> Bool {
     let count = literal.utf8CodeUnitCount
     guard range.count == count else { return false }

@@ -17,14 +17,16 @@ extension Request {
     }
   }
 
-  /// Whether a script or form of another origin sent the request, as far as `Origin` tells. A link never sends that field.
+  /// Whether a script or form of another origin sent the request, as far as `Origin` shows. False if the
+  /// request has `Sec-Fetch-Site`. A link never sends `Origin`.
   package var hasForeignOrigin: Bool { values(of: Self.secFetchSite).isEmpty && isOfForeignPage }
 
   /// Whether `Sec-Fetch-Site` or `Origin` names another origin, even if the other field contradicts it. For
   /// endpoints that no page of this server uses behind a proxy that changes `Host`.
   package var namesForeignOrigin: Bool { isOfForeignPage || !values(of: .origin).allSatisfy(isOwnOrigin) }
 
-  /// Whether an origin has the authority that the request is for. A proxy that ends TLS keeps the host but not the scheme.
+  /// Whether a value of `Origin` has the host and port of the `Host` field, with http or https. A proxy that
+  /// ends TLS keeps the host but not the scheme.
   private func isOwnOrigin(_ range: Range<Int>) -> Bool {
     let origin: [UInt8] = head[range].map(\.lowercasedASCII)
     return values(of: .host).contains { range in

@@ -4,8 +4,8 @@ import Texts
 
 /// One received request: its head as it was received, ranges into it, and its content.
 ///
-/// A value of arrays and ranges, so that a server can parse into the same storage again and again without allocating,
-/// and a handler that needs the request for longer simply copies it.
+/// A request consists of arrays and ranges. So a server can parse into the same storage again and again
+/// without allocating, and a handler that needs the request for longer copies it.
 public struct Request: Sendable {
   /// The protocol version. A higher minor version counts as 1.1; other major versions are refused.
   public enum Version: Sendable { case http10, http11 }
@@ -31,7 +31,8 @@ public struct Request: Sendable {
   public internal(set) var version: Version = .http11
   /// Whether the client ends the connection after this request: HTTP/1.0, or `Connection: close`.
   public internal(set) var closesConnection = false
-  /// The octets of the request line and the field lines.
+  /// The octets of the request line and the field lines. If an absolute target has no path, a `/` follows
+  /// them, and `path` is that slash.
   public internal(set) var head: [UInt8] = []
   /// The path of the request target, percent-encoded as it came, within `head`. `*` for `OPTIONS *`.
   public internal(set) var path: Range<Int> = 0..<0
@@ -96,7 +97,8 @@ extension Request {
   /// The first value of a name as text.
   public func text(of name: FieldName) -> String? { value(of: name).map(string) }
 
-  /// The length of the content as the head announces it; nil without `Content-Length`.
+  /// The length of the content that the head announces. Nil without `Content-Length`, or if the number does
+  /// not fit in an `Int`.
   public var announcedLength: Int? { text(of: Self.contentLength).flatMap { Int($0) } }
 
   private static let contentLength = FieldName("Content-Length")

@@ -1,11 +1,12 @@
-/// An incremental, strict parser of HTTP/1.1 requests (RFC 9112): octets in, requests out, no sockets and no clock.
+/// An incremental, strict parser of HTTP/1.1 requests (RFC 9112). It turns octets into requests, and uses no
+/// sockets and no clock.
 ///
-/// It serves one connection and parses one request after the other into the caller's storage. Its decisions, and the octets at which
-/// it makes them, do not depend on the segments in which the octets arrive.
+/// Each connection has its own parser, which parses one request after the other into the caller's storage.
+/// The segments in which the octets arrive change neither a decision nor the octet at which it is made.
 public struct RequestParser: Sendable {
   /// The state of the parser.
   public enum Phase: Sendable {
-    /// Between requests; no octet of the next one has arrived.
+    /// Between requests. Of the next one, at most the empty line before it has arrived.
     case idle
     /// Within the head.
     case head
@@ -54,7 +55,6 @@ public struct RequestParser: Sendable {
   /// A parser at the start of a connection.
   public init(limits: MessageLimits = MessageLimits()) { self.limits = limits }
 
-  /// The state of the parser.
   public var phase: Phase {
     switch stage {
     case .start, .startReturn, .afterEmptyLine: .idle
@@ -63,8 +63,8 @@ public struct RequestParser: Sendable {
     }
   }
 
-  /// Whether the client waits for `100 Continue` before it sends the content: it asked for it in HTTP/1.1,
-  /// and no content has arrived (RFC 9110 §10.1.1).
+  /// Whether `100 Continue` is due: the client asked for it in HTTP/1.1, the server has not sent it, and no
+  /// content has arrived (RFC 9110 §10.1.1).
   public var expectsContinue: Bool { continueIsDue }
 
   /// Tells the parser that `100 Continue` was sent.

@@ -1,8 +1,7 @@
-// Gives handlers the path, segments and query items of a request.
+// Reads the path, the path segments and the query items of a request.
 
 import Texts
 
-/// The parts of the request target for handlers: paths, segments and query items.
 extension Request {
   /// The value of a name in a query.
   public enum QueryItem: Equatable, Sendable {
@@ -35,8 +34,8 @@ extension Request {
     return segments
   }
 
-  /// A range of `head` percent-decoded (RFC 3986 §2.1); nil when the result is not UTF-8 or contains a
-  /// control octet.
+  /// The text of a range of `head`, percent-decoded (RFC 3986 §2.1). Nil if an escape is malformed, or if the
+  /// result is not UTF-8 or contains a control octet.
   public func percentDecoded(_ range: Range<Int>) -> String? {
     guard index(of: UInt8(ascii: "%"), in: range) < range.upperBound else {
       let octets = head.span.extracting(range)

@@ -7,12 +7,13 @@ public enum RetryAfter {
   /// silence this process for an hour. One request a minute is harmless.
   public static let cap = Duration.seconds(60)
 
-  /// Reads the wait, at most `cap`, or nil if the field is absent or invalid.
+  /// Reads the wait, at most `cap`; nil if the field is absent or invalid. A date in the past is a wait of
+  /// zero.
   ///
   /// A date is compared with the reply's own `Date`, so that this machine's clock does not matter. Without
   /// `Date`, it is compared with `now`.
   ///
-  /// - Parameter now: seconds since 1970.
+  /// - Parameter now: Seconds since 1970.
   public static func read(_ fields: Fields, now: Int64, cap: Duration = Self.cap) -> Duration? {
     guard let text = fields["Retry-After"] else { return nil }
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {

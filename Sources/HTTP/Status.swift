@@ -5,7 +5,6 @@ public struct Status: Hashable, Sendable {
   /// The phrase after the code; informative only.
   public let reason: String
 
-  /// Makes a status from its code and phrase.
   public init(_ code: Int, _ reason: String) {
     self.code = code
     self.reason = reason

@@ -1,21 +1,22 @@
-// The place of a request in a distributed trace: reads and writes the `traceparent` field.
+// Reads and writes the `traceparent` field, which carries the position of a request in a distributed trace.
 
 import Texts
 
 /// The position of a request in a distributed trace: the `traceparent` field of W3C Trace Context
 /// (https://www.w3.org/TR/trace-context/).
 ///
-/// Any client can send one, so it is parsed strictly, and the outgoing field is written from the parsed values. `tracestate` is not
-/// passed on, as §3.3 allows: it is free text of clients, and our requests go to another company.
+/// Any client can send the field, so it is parsed strictly, and the outgoing field is written from the parsed
+/// values. The server does not pass on `tracestate`, as §3.3 allows: it is free text from clients, and the
+/// server's requests go to another company.
 public struct TraceContext: Hashable, Sendable {
   private let high: UInt64
   private let low: UInt64
-  /// The span in which the request was made.
+  /// The ID of the span that the request belongs to: the client's, or the server's own after `child()`.
   public let spanID: UInt64
   /// Whether the trace's origin records the trace. The server only passes this on.
   public let isSampled: Bool
 
-  /// The length of version 00, and of the part of later versions that is known.
+  /// The length in octets of a value in version 00, and of the known part of a value in a later version.
   private static let length = 55
 
   /// The trace of a request; nil if the request names none, an invalid one, or more than one (§3.2).
@@ -51,7 +52,7 @@ public struct TraceContext: Hashable, Sendable {
     TraceContext(high: high, low: low, spanID: .random(in: 1 ... .max), isSampled: isSampled)
   }
 
-  /// The value for a field, in version 00.
+  /// The value of the `traceparent` field, in version 00.
   public var traceparent: String {
     let octets = [UInt8](capacity: Self.length) { output in
       output.append(literal: "00-")
@@ -69,7 +70,7 @@ public struct TraceContext: Hashable, Sendable {
     return String(decoding: octets, as: UTF8.self)
   }
 
-  /// The length of the trace's id.
+  /// The number of digits in the trace's id.
   public static let idLength = 32
 
   /// Appends the trace's id.

@@ -19,7 +19,6 @@ public struct OutboundRequest: Sendable {
   public var url: String
   /// Fields to send. The transport adds `Host` and `Content-Length`.
   public var fields: Fields
-  /// Content to send.
   public var content: OutboundContent
   /// The time limit for everything: waiting for a slot, name resolution, connecting, TLS, sending and
   /// reading.
@@ -28,7 +27,7 @@ public struct OutboundRequest: Sendable {
   /// sent, whatever delayed the request: a queue, a slow connection, or a process or machine that slept. Nil:
   /// only `timeout` applies.
   public var startWithin: Duration?
-  /// Limit in bytes of the response's content. A larger response fails as `responseTooLarge`.
+  /// The maximum size of the response's content, in bytes. A larger response fails as `responseTooLarge`.
   public var maximumContentLength: Int
   /// Whether a pooled connection may be used.
   public var reuse: ConnectionReuse
@@ -37,7 +36,7 @@ public struct OutboundRequest: Sendable {
   /// must not block; false ends the transfer. Compressed content fails the request as `malformedResponse`,
   /// and `head` names the coding.
   public var onContent: (@Sendable ([UInt8]) -> Bool)?
-  /// With `onContent`: lets the reader pause the content. The timeout keeps running.
+  /// With `onContent`, the switch with which the reader pauses the content. The timeout keeps running.
   public var hold: ContentHold?
 
   public init(
@@ -111,7 +110,8 @@ public struct TransferTiming: Hashable, Sendable {
   public var connecting: Duration
   /// The TLS handshake; zero without one.
   public var handshake: Duration
-  /// From then to the first byte of the response: sending the request, and waiting for the server.
+  /// The time from the previous step to the first byte of the response: sending the request, and waiting for
+  /// the server.
   public var firstByte: Duration
 
   public init(nameResolution: Duration, connecting: Duration, handshake: Duration, firstByte: Duration) {
@@ -141,7 +141,7 @@ extension TransportError.Reason {
   }
 }
 
-/// Why there is no complete response.
+/// The reason why a request got no complete response.
 public struct TransportError: Error, Sendable {
   /// The kind of failure.
   public enum Reason: String, Sendable {
@@ -149,11 +149,11 @@ public struct TransportError: Error, Sendable {
     case invalidURL
     /// The name did not resolve.
     case nameResolution
-    /// No connection, or a proxy refused to make one.
+    /// No connection could be made, or a proxy refused to make one.
     case connect
     /// The TLS handshake failed, certificate verification included.
     case tls
-    /// The deadline passed, or `startWithin`.
+    /// `timeout` passed, or `startWithin` passed before a byte of the request was sent.
     case timedOut
     /// The connection ended or broke before the response was complete.
     case connectionLost
@@ -161,7 +161,7 @@ public struct TransportError: Error, Sendable {
     case malformedResponse
     /// The response's content exceeded `maximumContentLength`.
     case responseTooLarge
-    /// The task was cancelled or the transport is shut down.
+    /// The task was canceled or the transport is shut down.
     case cancelled
     /// This process has more requests for the same destination than can end in time. It did not send this
     /// one.
@@ -205,12 +205,12 @@ extension TransportError: CustomStringConvertible {
 /// Sends requests to other servers. All network access goes through this protocol, so the code above it runs
 /// with any implementation.
 public protocol HTTPTransport: Sendable {
-  /// Sends a request once and returns the whole response, whatever its status. Redirects are not followed.
-  /// Cancelling the task cancels the transfer.
+  /// Sends a request and returns the whole response, whatever its status. Sends the request a second time
+  /// only if `ConnectionReuse` says so. Redirects are not followed. Canceling the task cancels the transfer.
   func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse
 
   /// Sends a request like the other function, and calls `then` once with the result, so that thousands of
-  /// requests can wait without a task each. The request cannot be cancelled before its timeout.
+  /// requests can wait without a task each. The request cannot be canceled before its timeout.
   ///
   /// - Parameter then: Called on any thread, perhaps before this function returns. Must not block.
   func send(

@@ -17,7 +17,6 @@ final class Cells<let count: Int>: Sendable {
     cells[index].wrappingAdd(amount, ordering: .relaxed)
   }
 
-  /// The value of a cell.
   func value(at index: Int) -> Int { cells[index].load(ordering: .relaxed) }
 }
 

@@ -19,8 +19,8 @@ public final class DecisionCounters: Sendable {
     }
   }
 
-  /// Limit on the rules with their own series in the life of a process. Further rules share `_other`, a name
-  /// that no rule can have.
+  /// The maximum number of rules with their own series, over the life of the process. Further rules share
+  /// `_other`, a name that no rule can have.
   public static let mostRules = 62
   private static let mostCodes = 56
   private static let mostActions = 20
@@ -53,7 +53,8 @@ public final class DecisionCounters: Sendable {
     rules = Mutex([:])
   }
 
-  /// Gives each rule name a slot. A name that has a slot keeps it, because counts may only grow.
+  /// Gives each rule name a slot, until `mostRules` names have one. A name keeps its slot for the life of the
+  /// process, because counts may only grow.
   public func register(_ names: some Sequence<String>) {
     rules.withLock { rules in
       for name in names where rules[name] == nil {
@@ -92,9 +93,8 @@ public final class DecisionCounters: Sendable {
     public let decision: String
     /// The code; empty without one.
     public let code: String
-    /// The rule that decided; empty without one.
+    /// The rule that decided: empty without one, `_other` for a rule without its own series.
     public let rule: String
-    /// The number of decisions.
     public let count: Int
   }
 

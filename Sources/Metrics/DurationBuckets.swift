@@ -11,8 +11,8 @@ public enum DurationBuckets {
     500_000_000,
     1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000, 30_000_000_000,
   ]
-  /// The upper bounds for durations of hours, in nanoseconds: from a second to a week, after which nothing is
-  /// counted.
+  /// The upper bounds for durations of hours, in nanoseconds: from a second to a week. Longer durations fall
+  /// into one more bucket.
   public static let longBounds: [Int64] = [
     1, 2, 5, 10, 30, 60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
   ].map { $0 * 1_000_000_000 }

@@ -2,7 +2,7 @@
 
 /// A few counters, by one label or none, that many loops add to at once.
 public final class LaneCounters: Sendable {
-  /// Limit on the number of series.
+  /// The maximum number of series.
   public static let most = 24
 
   private let label: String

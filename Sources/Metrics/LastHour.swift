@@ -1,7 +1,7 @@
 // Stores how much counters grew in each minute of the last hour.
 
-/// The growth of counters, minute by minute, from totals that are read now and then. Counting itself costs no
-/// more.
+/// The growth of counters in each minute of the last hour, computed from the totals that `note` gets.
+/// Counting itself costs no more.
 public struct LastHour: Sendable {
   /// Number of minutes stored, the current one included.
   public static let minutes: Int64 = 60

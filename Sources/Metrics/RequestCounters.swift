@@ -6,7 +6,7 @@ public import HTTP
 ///
 /// Every response is counted here, so counting costs three additions to the loop's own memory and no lock.
 public final class RequestCounters: Sendable {
-  /// Limit on the routes with their own series.
+  /// The maximum number of routes.
   public static let mostRoutes = 56
   private static let methods = Method.allCases
   private static let statuses = 24
@@ -37,7 +37,7 @@ public final class RequestCounters: Sendable {
   /// Counts one response.
   /// - Parameters:
   ///   - route: The route's number.
-  ///   - nanoseconds: The duration; nil if it means nothing.
+  ///   - nanoseconds: The duration; nil to count only the response.
   ///   - lane: The loop that sent the response.
   @inline(__always)
   public func count(route: UInt8, method: Method, status: Int, nanoseconds: Int64?, lane: Int) {
@@ -94,8 +94,8 @@ public final class RequestCounters: Sendable {
     /// How many responses there were.
     public var count: Int { buckets.reduce(0, +) }
 
-    /// The duration in seconds that a share of the responses did not exceed, as the upper bound of its bucket; nil beyond the last
-    /// bound.
+    /// The duration in seconds that a share of the responses did not exceed: the upper bound of its bucket.
+    /// Nil beyond the last bound.
     public func bound(_ share: Double) -> Double? {
       let rank = (Double(count) * share).rounded(.up)
       var seen = 0

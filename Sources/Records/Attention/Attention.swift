@@ -90,7 +90,7 @@ package struct Attention: Sendable {
     package var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
   }
 
-  /// Limit on the problems in a list.
+  /// The maximum number of problems in a list.
   package static let most = 100
 
   package let code: Code
@@ -105,7 +105,6 @@ package struct Attention: Sendable {
   /// What to do, in one or two sentences.
   package let action: String
 
-  /// Describes a problem.
   package init(
     _ code: Code, since: UnixTime, until: UnixTime? = nil, count: Int, _ text: String, action: String
   ) {

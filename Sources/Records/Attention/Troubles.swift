@@ -27,9 +27,9 @@ package final class Troubles: Sendable {
     let name: String
   }
 
-  /// Limit on stored problems. Their names come from the configuration.
+  /// The maximum number of stored problems. Their names come from the configuration.
   static let most = 1000
-  /// How long after its last refusal a limit counts as refusing.
+  /// The time after its last refusal for which a limit counts as used up.
   package static let limitMemory = Duration.seconds(60)
 
   private let open = Mutex<[Key: Open]>([:])

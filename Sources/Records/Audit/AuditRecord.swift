@@ -1,4 +1,4 @@
-// The audit record of one request for a token or a callback: the caller, the action and the decision.
+// The audit record of one decision: the action, the caller and the result.
 
 package import API
 package import Gate
@@ -9,7 +9,8 @@ package import Platform
 import Texts
 package import Trust
 
-/// The audit record of one decision. The record never contains a token, a credential or a full phone number.
+/// The audit record of one decision, for example on a request for a token, a callback or a change by an
+/// operator. The record never contains a token, a credential or a full phone number.
 package struct AuditRecord: Sendable {
   package enum Outcome: String, Sendable { case allow, deny, error }
   package enum CacheUse: String, Sendable { case hit, miss, none }
@@ -38,13 +39,15 @@ package struct AuditRecord: Sendable {
   package var outcome: Outcome? = .allow
   package var code: Problem.Code?
   package var rule: String?
-  /// The reason, in words for operators: a remote policy's reason, or why the app was refused.
+  /// The reason, in words for operators: for example a remote policy's reason, or why an appointment was not
+  /// called.
   package var reason: String?
   package var verdicts = RuleVerdicts.none
   package var cache: CacheUse = .none
-  /// The status of Talkdesk's response, if this request got one.
+  /// The status of Talkdesk's or Sendbird's response to this request; nil if there was none.
   package var upstreamStatus: Int?
-  /// SHA-256 of the vended token, lower-case hex: finds the token's use in Talkdesk's records without holding it.
+  /// The SHA-256 hash of the vended token in lower-case hex. With it, operators find the token's use in
+  /// Talkdesk's records, and the audit log never contains the token.
   package var tokenSHA256: String?
   /// The masked phone number.
   package var contact: String?
@@ -54,7 +57,7 @@ package struct AuditRecord: Sendable {
   package var conversation: String?
   /// The customer's consent. This line remains as evidence of it.
   package var consent: StoredConsent?
-  /// How many appointments a revocation has ended.
+  /// The number of appointments that a revocation has ended.
   package var cancelled: Int?
   /// Whether the response repeats that of the first request with the same `Idempotency-Key`.
   package var isReplay = false
@@ -221,7 +224,8 @@ package struct AuditRecord: Sendable {
     output.append(literal: "}\n")
   }
 
-  /// Appends a member whose value has nothing to escape. Its name ends in the quotation mark before the value.
+  /// Appends a member whose value has nothing to escape. Its name ends in the quotation mark before the
+  /// value.
   @inline(__always) private static func append(
     word: String, _ name: StaticString, to output: inout OutputSpan<UInt8>
   ) {

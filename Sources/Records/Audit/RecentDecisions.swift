@@ -4,7 +4,8 @@ import Glibc
 import Synchronization
 import Texts
 
-/// The parts of an audit line that other lines are likely to repeat, as ranges of its octets in this order. An empty range has no value.
+/// The parts of an audit line that other lines are likely to repeat, as ranges of its octets, in the order of
+/// the line. A part that the line lacks is an empty range.
 struct RepeatedParts {
   /// The action, the caller, the app, the attestation and the proof.
   var caller = 0..<0
@@ -16,16 +17,17 @@ struct RepeatedParts {
 
 /// The last decisions as audit lines, each with its number.
 ///
-/// Every decision passes here, so a line is copied once, as octets, into memory of its own lane: no object is made or retained. Only its
-/// own part is copied, about 150 octets; the verdicts of 20 rules alone have 1,000. A lane whose part is full hands it over to the
-/// archive of all lanes, which finds decisions by their request id.
+/// Every decision is stored here. So a line is copied once, as octets, into memory of its own lane, and no
+/// object is allocated for it. Only the part that differs is copied, about 150 octets: the verdicts of 20
+/// rules alone have 1,000. A lane moves its full part to the archive of all lanes, where decisions are found
+/// by their request id.
 package final class RecentDecisions: Sendable {
-  /// Minimum number of decisions that are listed.
+  /// The number of recent decisions that are listed, and of lines after which a lane's part is full.
   package static let capacity = 200
-  /// Minimum number of decisions that can be found by their request id, unless they average more than 1,600
-  /// bytes.
+  /// The minimum number of decisions that can be found by their request id, unless they average more than
+  /// 1,600 bytes.
   package static let findable = 10_000
-  /// Size limit of the archive in bytes.
+  /// The maximum size of the archive in bytes.
   package static let archiveOctets = 16 << 20
 
   /// A decision.
@@ -38,7 +40,7 @@ package final class RecentDecisions: Sendable {
 
   /// Texts shared by the lines of a part.
   private struct Texts: Sendable {
-    /// How many of the newest texts are searched. With clients that never repeat themselves, a longer search
+    /// The number of newest texts that are searched. If clients never repeat themselves, a longer search
     /// finds nothing.
     private static let searched = 16
 
@@ -243,7 +245,8 @@ package final class RecentDecisions: Sendable {
     return (found.sorted { $0.number < $1.number }, last)
   }
 
-  /// The decisions about a request among the last `findable`, in order. An appointment has the request id of its booking.
+  /// All stored decisions about a request, in order: at least those among the last `findable`. The decision
+  /// on an appointment has the request id of its booking.
   package func decisions(of requestID: String) -> [Entry] {
     let member = Array(#""request_id":""#.utf8) + Array(requestID.utf8) + [UInt8(ascii: "\"")]
     var found: [Entry] = []

@@ -6,8 +6,8 @@ import Synchronization
 
 /// A descriptor to which several threads write lines.
 ///
-/// A pipe may be full in the middle of a line. The lock is held until the reader has made room for the rest, so that no other
-/// thread's line comes in between.
+/// A pipe may be full in the middle of a line. The writing thread then holds the lock until the reader has
+/// made room for the rest, so that no other thread's line comes in between.
 public final class LineOutput: Sendable {
   private let descriptor: Int32
   /// The unwritten end of a partly written line. The next write starts with it.
@@ -18,8 +18,8 @@ public final class LineOutput: Sendable {
 
   /// Writes lines completely, however long the reader takes.
   ///
-  /// - Returns: How many bytes are written, and the error that ended the write. A line that is written in part counts as
-  ///   written, because its end precedes the next write's lines.
+  /// - Returns: The number of bytes written, and the error that ended the write. A partly written line counts
+  ///   as written, because the next write starts with its rest.
   public func write(_ lines: [UInt8]) -> (count: Int, error: SystemError?) {
     rest.withLock { rest in
       let before = write(from: rest)

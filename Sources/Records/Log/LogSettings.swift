@@ -1,6 +1,6 @@
 // How much the server logs, and whether its lines are JSON or text.
 
-/// How much is logged, and in which form.
+/// The level and format of the log.
 public struct LogSettings: Sendable, Hashable {
   /// The lowest level that is written.
   public package(set) var level: Level

@@ -1,4 +1,5 @@
-// Collects log lines from all threads and writes them to stdout on one thread, so that no request waits.
+// Collects lines of the log and the audit log from all threads and writes them on one thread, so that no
+// request waits.
 
 import Dispatch
 import Platform
@@ -25,11 +26,11 @@ public final class LogSink: Sendable {
     }
   }
 
-  /// Limit in bytes of one lane; further lines are dropped. The limit is 8 MiB, so that a collector that
-  /// stalls for two seconds loses no line at 2,000 requests a second, each with the verdicts of twenty rules
-  /// and all on one loop. With many lanes the limit is lower, so that all lanes together stay within 64 MiB,
-  /// but at least 2 MiB: a fully loaded loop logs that much in a seventh of a second, and the writing thread
-  /// may wait that long for its turn on a busy machine.
+  /// The number of bytes in one lane from which on further lines are dropped. It is 8 MiB, so that a
+  /// collector that stalls for two seconds loses no line at 2,000 requests a second, each with the verdicts
+  /// of twenty rules and all on one loop. With many lanes it is lower, so that all lanes together stay within
+  /// 64 MiB, but at least 2 MiB: a fully loaded loop logs that much in a seventh of a second, and the writing
+  /// thread may wait that long for its turn on a busy machine.
   public let laneCapacity: Int
   /// A lane this full is written at once rather than after `delay`.
   private static let eager = 64 * 1024

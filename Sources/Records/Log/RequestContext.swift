@@ -23,10 +23,11 @@ package struct RequestContext: Sendable {
     Task { await Self.$current.withValue(self) { await body() } }
   }
 
-  /// Starts a task that answers the request. The task is cancelled when the client closes the connection.
+  /// Starts a task that answers the request. The task is canceled when the client closes the connection.
   ///
-  /// A task may end before its request is answered, for example while a callback waits for Talkdesk. The responder then releases the
-  /// task, because a finished task keeps all its memory while it is referred to.
+  /// A task may end before its request is answered, for example while a callback waits for Talkdesk. The
+  /// responder then releases the task, because a finished task keeps all its memory as long as it is
+  /// referenced.
   package func task(answering responder: Responder, _ body: @escaping @Sendable () async -> Void) {
     let task = task {
       await body()

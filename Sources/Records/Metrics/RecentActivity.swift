@@ -4,8 +4,8 @@ package import Metrics
 package import Platform
 import Synchronization
 
-/// Activity in the last hour. Reads the counters once a minute, and at most once a second while an operator
-/// watches.
+/// The activity of the last hour. Reads the counters once a minute, and also for a report, but then at most
+/// once a second.
 package final class RecentActivity: Sendable {
   /// The activity of the last hour.
   package struct Report: Sendable {
@@ -41,7 +41,7 @@ package final class RecentActivity: Sendable {
     self.clock = clock
   }
 
-  /// Reads the counters at the beginning of each minute until its task is cancelled.
+  /// Reads the counters at the beginning of each minute until its task is canceled.
   package func keepRead() async {
     repeat {
       read()

@@ -63,7 +63,8 @@ package final class ServiceMetrics: Sendable {
   /// The upstreams on the metrics page: the first four always, others once they are configured.
   private let shownUpstreams = Mutex<Set<Upstream>>([.talkdeskID, .callbackAPI, .jwks, .policy])
   private let upstreamSuccesses = Mutex<[Upstream: UnixTime]>([:])
-  /// Callbacks by outcome: `accepted`, `failed` or `unknown`; appointments that end without a call also `cancelled` or `expired`.
+  /// Callbacks by outcome: `accepted`, `failed` or `unknown`; for appointments that end without a call also
+  /// `cancelled` or `expired`.
   package let callbacks = EventCounter(
     "callgate_callbacks_total", "Callbacks sent to Talkdesk, and appointments that have ended, by outcome.",
     labels: ["status"], series: [["accepted"], ["failed"], ["unknown"], ["cancelled"], ["expired"]])
@@ -265,7 +266,7 @@ package final class ServiceMetrics: Sendable {
   /// Counts a finished request to another service.
   ///
   /// - Parameters:
-  ///   - outcome: One of the words declared for the upstream in `upstreamSeries`.
+  ///   - outcome: One of the upstream's `outcomes`. Any other word counts as `other`.
   ///   - success: When it succeeded; nil if it did not.
   package func asked(_ upstream: Upstream, outcome: String, took duration: Duration, success: UnixTime?) {
     upstreamRequests.count(upstream.rawValue, outcome)
@@ -395,7 +396,7 @@ extension ServiceMetrics.Upstream {
   }
 }
 
-/// Counts the events of a server.
+/// Counts the connections and responses of a server.
 package final class ServerCounting: ServerObserver {
   let metrics: ServiceMetrics
   /// Whether to count connections: those of clients count, those of operators do not.

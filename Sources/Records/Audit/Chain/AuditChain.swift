@@ -8,19 +8,20 @@ package import Sealing
 
 /// Ends each line with its number in the chain and a code that ties it to the line before.
 ///
-/// `chain` is the first 16 bytes of HMAC-SHA-256 over the previous line's 16 bytes (zeros before the first) and the line up to `,"chain"`,
-/// as Base64url. The key of a boot comes from the store key and the boot's name. After each anchor line it becomes
-/// SHA-256("callgate audit" ‖ key). So a line that is changed, removed, added or moved does not fit.
+/// The member `chain` is the first 16 bytes, as Base64url, of an HMAC-SHA-256 over the previous line's 16
+/// bytes (zeros before the first line) and the line up to `,"chain"`. The key of a boot is derived from the
+/// store key and the boot's name. After each anchor line, the next key is SHA-256("callgate audit" ‖ key). So
+/// a line that is changed, removed, added or moved does not fit.
 package struct AuditChain: ~Copyable {
   /// Bytes of a code.
   package static let byteCount = 16
 
-  /// Lines after which an anchor comes, whether a minute has passed or not.
+  /// The number of lines after which an anchor comes, even if no minute has passed.
   package static let longestEpoch = 4096
 
   /// The name of the process's run, 16 hexadecimal digits.
   package let boot: String
-  /// How often the key has changed.
+  /// The number of times that the key has changed.
   package private(set) var epoch = 0
   /// The number of the last line; the first is 1.
   package private(set) var sequence: Int64 = 0
@@ -68,7 +69,8 @@ package struct AuditChain: ~Copyable {
     output.append(contentsOf: AuditLineForm.ending)
   }
 
-  /// Whether a line, up to `,"chain"`, has this code after the last line. If so, it becomes the last line.
+  /// Whether `code` is the code of a line (up to `,"chain"`) that follows the last line. If so, this line
+  /// becomes the last line.
   package mutating func accepts(_ content: Span<UInt8>, number: Int64, code: [UInt8]) -> Bool {
     guard context.code(last, content) == code else { return false }
     sequence = number
@@ -112,7 +114,7 @@ package enum AuditLineForm {
   static let ending = Array("\"}\n".utf8)
   /// Length from the comma before `chain` to the line feed.
   static let tailCount = chainName.count + 22 + ending.count
-  /// Upper bound in bytes of a line.
+  /// The maximum size of a line in bytes.
   static let longest = 1 << 20
 
   /// Returns a line without the zeros that a power cut left at its end, before its line feed if it has one.
@@ -164,7 +166,8 @@ package enum AuditLineForm {
   }
 }
 
-/// A line about the chain itself: at its start, each minute, after 4,096 lines, where the file changes, and at its end.
+/// A line about the chain itself: at its start, each minute, after 4,096 lines, after lost lines, where the
+/// file changes, and at its end.
 package struct AuditAnchor: Hashable, Sendable {
   package enum Event: String, Sendable { case start, minute, lines, lost, reopen, end }
 
@@ -175,9 +178,11 @@ package struct AuditAnchor: Hashable, Sendable {
   package var lost = 0
   /// The code of the line before in this chain; empty in the first.
   package var after: [UInt8] = []
-  /// In the first line of a chain in a file: the code of the last whole line that the file held already; empty if it held none.
+  /// In the start anchor of a chain in a file: the code of the last line with a code that the file already
+  /// contained. Empty if it contained none, nil in other anchors.
   package var follows: [UInt8]?
-  /// In the first line of a chain in a file: the digest of what the file held after its last line with a code; empty if it held nothing.
+  /// In the start anchor of a chain in a file: the digest of everything that the file contained after its
+  /// last line with a code. Empty if nothing followed.
   package var torn: [UInt8] = []
 
   package init(_ event: Event, boot: String, epoch: Int) {
@@ -200,8 +205,8 @@ package struct AuditAnchor: Hashable, Sendable {
     }
   }
 
-  /// Limit on the epochs of a boot: one a minute for nineteen years. Each epoch costs a hash before the line
-  /// can be checked.
+  /// The maximum number of epochs of a boot: one a minute for nineteen years. Each epoch costs a hash before
+  /// the line can be checked.
   private static let mostEpochs: Int64 = 10_000_000
 
   /// Reads an anchor from a whole line; nil for every other line.
@@ -219,7 +224,8 @@ package struct AuditAnchor: Hashable, Sendable {
     torn = value["torn"]?.string.flatMap(Base64URL.decode) ?? []
   }
 
-  /// The digest of a part of a line, or of several, without the last line feed. The zeros that a power cut leaves do not count.
+  /// The digest of a part of a line, or of several, without the last line feed. The zeros that a power cut
+  /// leaves do not count.
   static func digest(ofTorn part: [UInt8]) -> [UInt8] {
     Array(SHA256.digest(part.filter { $0 != 0 }).prefix(AuditChain.byteCount))
   }

@@ -10,7 +10,7 @@ import Synchronization
 package final class AuditTrail: Sendable {
   /// How long a response waits for its line in strict mode.
   package static let patience = Duration.milliseconds(800)
-  /// Limit in bytes of the lines that wait while the file accepts none.
+  /// The number of waiting bytes from which on further lines are lost while the file accepts none.
   package static let capacity = 16 << 20
 
   package enum Destination: Sendable {
@@ -42,7 +42,7 @@ package final class AuditTrail: Sendable {
     }
   }
 
-  /// An anchor that is on the disk.
+  /// An anchor of the chain, which the store may record once it is on the disk.
   package struct RecordedAnchor: Hashable, Sendable {
     package let boot: String
     package let sequence: Int64
@@ -52,9 +52,9 @@ package final class AuditTrail: Sendable {
   /// Requests that wait until their lines are on the disk.
   private struct Waiting: Sendable {
     var lastID: UInt64 = 0
-    /// All lines up to this number are on the disk, except lost ones.
+    /// All lines up to this number were handled: they are on the disk in strict mode, lost, or doubtful.
     var recorded: UInt64 = 0
-    /// Lines up to this number may be missing on the disk, because a write or sync failed.
+    /// Lines up to this number may be missing on the disk, because a sync failed or the file was removed.
     var doubtful: UInt64 = 0
     var entries: [UInt64: Entry] = [:]
 
@@ -164,7 +164,7 @@ package final class AuditTrail: Sendable {
   /// Requests an anchor after the lines so far.
   package func anchor(_ event: AuditAnchor.Event) { sink.append(AuditMark.anchor(event), lane: 0) }
 
-  /// Reopens the file after somebody renamed it.
+  /// Asks the writing thread to reopen the file, after an operator or a log rotation renamed it.
   package func reopen() {
     guard path != nil else { return }
     if !sink.append(lane: 0, { $0 += AuditMark.anchor(.reopen) }) {
@@ -178,7 +178,8 @@ package final class AuditTrail: Sendable {
     sink.start { AuditMark.loss($0) }
   }
 
-  /// Ends the chain and the thread, and logs how many lines are lost now.
+  /// Ends the chain and the thread, and logs how many lines are lost now. Returns false if the thread did not
+  /// end within `timeout`.
   package func close(within timeout: Duration) -> Bool {
     anchor(.end)
     let isClosed = sink.close(within: timeout)
@@ -385,7 +386,8 @@ package final class AuditTrail: Sendable {
     reopens.exchange(false, ordering: .acquiring) || lines.firstRange(of: AuditMark.anchor(.reopen)) != nil
   }
 
-  /// Closes the old file and opens the new one. Returns false if there is no new one, or no room in it.
+  /// Replaces the file with the one that now has its path. Returns false if that file cannot be opened or
+  /// ends in the middle of a line, or if the waiting lines could not be written.
   private func reopen(_ writer: inout Writer) -> Bool {
     guard let path else { return false }
     do throws(SystemError) {
@@ -418,8 +420,8 @@ package final class AuditTrail: Sendable {
 private struct FileEnd {
   /// The code of the last line that has one; empty if there is none.
   private(set) var code: [UInt8] = []
-  /// The digest of everything after that line: the part of a line that a crash left, or several, if the next start crashed in its own
-  /// first line. Empty if nothing follows.
+  /// The digest of everything after that line: the part of a line that a crash left, or several parts, if the
+  /// next start crashed in its own first line. Empty if nothing follows.
   let torn: [UInt8]
   /// Whether the last line lacks its line feed.
   let isOpen: Bool

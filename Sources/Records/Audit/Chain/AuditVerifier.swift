@@ -32,11 +32,11 @@ package final class AuditVerifier {
     case doubled, reordered
     /// This start of the server does not follow the line before it.
     case missingBeforeStart
-    /// The store knows later lines of a boot than the files have.
+    /// The store has a later anchor of a boot than the files.
     case cutTail(boot: String, through: Int64)
-    /// The store knows a start that followed this line in its file.
+    /// The store has a start that followed this line in its file, but the files do not.
     case cutStart(boot: String)
-    /// The store knows another line with this number.
+    /// The store has another code for the line with this number.
     case contradicted
   }
 
@@ -52,9 +52,9 @@ package final class AuditVerifier {
     case tornEnd(Place)
     case lost(Place, Int)
     case unclosed(boot: String, last: Place)
-    /// The store knows starts that have no line in the files.
+    /// The store has starts that have no line in the files.
     case absent(count: Int, boot: String)
-    /// The store does not know a start of the files.
+    /// The files have a start that the store does not have.
     case unknown(boot: String, last: Place)
     /// Log lines are among the chained ones.
     case logLines(Int)
@@ -74,11 +74,11 @@ package final class AuditVerifier {
     }
   }
 
-  /// The result.
+  /// The result of checking all files.
   package enum Verdict: Hashable, Sendable {
     case sound
     case tampered(Finding)
-    /// No line was made with one of the keys.
+    /// No line fits a chain with one of the keys.
     case unknownKey
   }
 
@@ -106,14 +106,14 @@ package final class AuditVerifier {
     let parts: AuditLineForm.Parts
   }
 
-  /// Limit in bytes of a line; a longer one is foreign.
+  /// The maximum size of a line in bytes; a longer line is foreign.
   package static let longestLine = AuditLineForm.longest
   /// Minimum number of recent codes stored to detect duplicate lines.
   private static let memory = 2 * AuditChain.longestEpoch
 
   private let keys: [StoreKey]
   private let known: [String: Known]
-  /// The boots that the store knows, by the line that they followed.
+  /// The boots in the store, by the code of the line that each followed.
   private let followers: [[UInt8]: [String]]
   /// The lines that a boot followed, according to the store.
   private var followed: [(boot: String, place: Place)] = []
@@ -132,8 +132,8 @@ package final class AuditVerifier {
   /// such anchors.
   private var doubtful: [Run] = []
   private static let mostDoubtful = 16
-  /// Limit on the runs tried for one line. So many servers that write to one file are never at the same
-  /// number at once.
+  /// The maximum number of runs tried for one line. Fewer servers than this write to one file and are at the
+  /// same number at once.
   private static let mostTried = 64
   /// Hashes computed to derive the keys of anchors. Once something is wrong, anchors beyond the limit stay
   /// unchecked: otherwise an attacker who writes lines could make each one cost millions of hashes.
@@ -159,10 +159,10 @@ package final class AuditVerifier {
   private var finding: Finding?
   private var expecting: Run?
 
-  /// Checks with these keys.
+  /// Creates a verifier for chains that were made with these keys.
   /// - Parameters:
   ///   - known: Each boot's last anchor in the store, read before the files, which may grow meanwhile.
-  ///   - mostHashes: Limit on `hashes` once something is wrong.
+  ///   - mostHashes: The maximum number of `hashes` once something is wrong.
   package init(
     keys: [StoreKey], known: [String: Known] = [:], mostHashes: Int64 = 1_000_000
   ) {
@@ -173,7 +173,7 @@ package final class AuditVerifier {
       .mapValues { $0.map(\.key) }
   }
 
-  /// How many boots have lines.
+  /// The number of boots whose lines fit.
   package var boots: Int { runs.count }
 
   /// Begins a file. Pass the files of one chain in its order.
@@ -392,7 +392,8 @@ package final class AuditVerifier {
     current = run
   }
 
-  /// Starts a run at an anchor, with the key that made it; nil if none of the keys did.
+  /// Starts a run at an anchor, with the key that made it. Nil if none of the keys made it, or if the check
+  /// would cost too many hashes.
   private func run(
     _ anchor: AuditAnchor, _ line: [UInt8], _ parts: AuditLineForm.Parts, _ place: Place, after code: [UInt8]
   ) -> Run? {
@@ -421,8 +422,8 @@ package final class AuditVerifier {
     return nil
   }
 
-  /// Handles an anchor that none of the keys made. If later lines fit its chain, the anchor is altered;
-  /// otherwise its key is unknown.
+  /// Handles an anchor that none of the keys made, or that was not checked. If later lines fit its chain, the
+  /// anchor is altered; otherwise its key is unknown.
   private func distrust(_ chains: [Run], _ parts: AuditLineForm.Parts, _ place: Place) {
     settleHead(before: nil)
     fail(place, .foreign)

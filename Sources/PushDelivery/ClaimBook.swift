@@ -19,14 +19,15 @@ package struct ClaimBook: Sendable {
   package static let life = Duration.seconds(60)
   /// How long the server answers requests about a notification.
   static let memory = Duration.seconds(24 * 3600)
-  /// Limit of waiting tokens per installation. A further token replaces the oldest.
+  /// The maximum number of waiting tokens per installation. A further token replaces the oldest.
   static let mostLive = 8
-  /// The time between two searches for expired claims, and the number of claims that are ended at once.
+  /// The time between two searches for expired claims, and the maximum number of claims that one search ends.
   private static let interval = Duration.seconds(2)
   private static let portion = 256
 
   let store: any NoticeStore
-  /// Tells which installations are valid. A claim of any other installation counts as unknown.
+  /// The directory that tells which installations are valid. A claim of another installation that is no
+  /// longer valid counts as unknown.
   let directory: InstallationDirectory
   let keys: StoreKeys
   private let ledger: AllowanceLedger
@@ -49,7 +50,7 @@ package struct ClaimBook: Sendable {
 
   // MARK: Devices
 
-  /// The device of an installation.
+  /// Returns the device that an installation has registered, or throws `no_device` if it has none.
   package func device(of installation: InstallationIdentity) async throws(Problem) -> StoredDevice {
     let device: StoredDevice?
     do throws(StoreError) { device = try await store.device(of: installation) } catch { throw Problem(error) }
@@ -107,7 +108,8 @@ package struct ClaimBook: Sendable {
     do throws(StoreError) { _ = try await store.dropDevice(device) } catch {}
   }
 
-  /// The device that an installation registered instead of another; nil if there is none.
+  /// The device that an installation registered instead of another; nil if there is none, or if the store
+  /// fails.
   func replacement(of device: StoredDevice) async -> StoredDevice? {
     // If the store fails, the notification still goes to the known device.
     do throws(StoreError) {
@@ -122,7 +124,8 @@ package struct ClaimBook: Sendable {
 
   // MARK: Opening
 
-  /// Saves a claim. Gives the allowances back if the claim was certainly not saved.
+  /// Saves a claim. Gives its allowances back if it was certainly not saved. Also gives back the allowances
+  /// of older claims that it displaces.
   func open(
     _ id: NoticeID, for installation: InstallationIdentity, appID: String, _ receipts: [AllowanceReceipt]
   ) async throws(Problem) -> StoredClaim {
@@ -134,7 +137,8 @@ package struct ClaimBook: Sendable {
       for lapsed in try await store.openClaim(claim, most: Self.mostLive) { await giveBack(lapsed) }
       return claim
     } catch {
-      // If that is in doubt, the claim may exist. It then expires, and gives the allowances back.
+      // If the commit is in doubt, the claim may exist. Once it expires, `lapse` gives back the allowances
+      // whose receipts were saved.
       if !error.isInDoubt { await giveBack(receipts) }
       throw Problem(error)
     }
@@ -142,7 +146,8 @@ package struct ClaimBook: Sendable {
 
   /// Withdraws a claim whose notification was not accepted, and gives its allowances back.
   func withdraw(_ claim: StoredClaim) async {
-    // If the store fails, the claim expires later, and gives the allowances back then.
+    // If the store fails, the claim stays live, and `lapse` gives its allowances back after it expires. If
+    // the commit is in doubt and the claim has ended, the allowances stay used (see `NoticeStore`).
     do throws(StoreError) {
       if try await store.withdrawClaim(claim.id) { await giveBack(claim) }
     } catch {}
@@ -160,11 +165,12 @@ package struct ClaimBook: Sendable {
   /// The state of a claim for an installation.
   package enum Finding: Sendable {
     case live(StoredClaim)
-    /// The claim was redeemed or has expired.
+    /// The claim was redeemed or withdrawn, or has expired.
     case over
     /// The claim belongs to another installation.
     case foreign
-    /// There is no such claim, or its installation was revoked or replaced.
+    /// There is no such claim, the claim is older than a day, or it belongs to another installation, which
+    /// was revoked or replaced.
     case unknown
   }
 
@@ -230,8 +236,8 @@ package struct ClaimBook: Sendable {
 
   // MARK: Lapsing
 
-  /// Ends expired claims every two seconds until the task is cancelled, including claims of a section that a
-  /// reload has removed.
+  /// Ends expired claims every two seconds until the task is canceled, including claims of a `notices`
+  /// section that a reload has removed.
   ///
   /// - Parameter isClockRight: Whether this process may decide by its clock (`StoreHealth.isClockRight`). If
   ///   not, it leaves all claims to others.
@@ -245,7 +251,7 @@ package struct ClaimBook: Sendable {
   func lapse() async {
     while !Task.isCancelled {
       let lapsed: [StoredClaim]
-      // The store records a failure, and the next turn tries again.
+      // The store records a failure, and the next search tries again.
       do throws(StoreError) { lapsed = try await store.lapseClaims(at: now, most: Self.portion) } catch {
         return
       }
@@ -255,7 +261,7 @@ package struct ClaimBook: Sendable {
   }
 }
 
-/// Receipts as a claim stores them.
+/// Encodes and decodes the allowance receipts that a claim stores.
 enum KeptReceipts {
   /// Encodes receipts in at most as many bytes as a claim has room for. Receipts that do not fit are not
   /// given back if the claim expires.

@@ -31,14 +31,15 @@ package final class KeptSenders: Sendable {
     self.clock = clock
   }
 
-  /// Drops the tokens of all providers.
+  /// Drops the access tokens of FCM and APNs.
   package func forgetTokens() {
     let (fcm, apns) = state.withLock { ($0.fcm?.sender, $0.apns?.sender) }
     fcm?.forgetTokens()
     apns?.forgetTokens()
   }
 
-  /// Drops recent failures of providers' token endpoints, so that the next notification contacts them again.
+  /// Drops recent failures of Google's token endpoint, so that the next notification through FCM contacts it
+  /// again.
   package func startAnew() { state.withLock { $0.fcm?.sender }?.startAnew() }
 
   /// The senders of a configuration. Senders of the previous configuration that it does not need are dropped.

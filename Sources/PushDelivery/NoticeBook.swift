@@ -1,4 +1,5 @@
-// Finds notifications about callbacks by ID, and records which ends the app has read.
+// Finds notifications about callbacks by ID, and records that a response has already told the app how a
+// callback ended.
 
 package import API
 import Gate
@@ -44,8 +45,8 @@ package struct NoticeBook: Sendable {
     return holds ? found : nil
   }
 
-  /// Records that the app reads the end of a callback in a response. If the store fails, a notification
-  /// repeats it.
+  /// Records that the app reads the end of a callback in a response, so that no notification repeats it. If
+  /// the store fails, a notification is sent nevertheless.
   package func told(_ record: StoredCallback) {
     guard record.waitsToBeTold else { return }
     told(record.id)

@@ -27,7 +27,7 @@ extension NoticeID {
   }
 
   /// The ID of the notification that a device was replaced. An installation gets one ID a minute, so that a
-  /// phone that registers many devices in a row creates few.
+  /// phone that registers many devices in a row creates few IDs.
   static func make(_ keys: StoreKeys, for replaced: StoredDevice, at now: Instant) -> NoticeID {
     let installation = replaced.installation
     let name = Array("device \(installation.id) \(installation.generation) \(now.seconds / 60) ".utf8)

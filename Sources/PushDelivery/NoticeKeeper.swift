@@ -28,7 +28,7 @@ package final class NoticeKeeper: Sendable {
     }
   }
 
-  /// Limit of notifications that are sent to one provider at once.
+  /// The maximum number of notifications that are being sent to one provider at once.
   static let mostInHand = 256
   /// How long this instance reserves a notification: longer than an attempt takes. After that, another
   /// instance may send it.
@@ -75,7 +75,7 @@ package final class NoticeKeeper: Sendable {
     loop = DueLoop(clock: scheduler)
   }
 
-  /// Starts nothing more. `run` ends when the notifications being sent are settled.
+  /// Stops starting notifications. `run` ends when the notifications being sent are settled.
   package func stop() { loop.stop() }
 
   // MARK: A call that comes now
@@ -217,7 +217,8 @@ package final class NoticeKeeper: Sendable {
   private func end(_ notice: DueNotice) {
     let wakes = state.withLock { state in
       guard let platform = state.inHand.removeValue(forKey: notice.record.id) else { return false }
-      // Not as soon as one ends, because each read also returns notifications that are being sent.
+      // Do not wake the loop as soon as one ends, because each read also returns notifications that are being
+      // sent.
       guard state.inHand.count(where: { $0.value == platform }) <= Self.mostInHand / 2 else { return false }
       return state.hasMore.remove(platform) != nil
     }
@@ -282,7 +283,8 @@ package final class NoticeKeeper: Sendable {
     return device.pushToken
   }
 
-  /// Schedules another attempt after a pause, if the notification is still useful then and a POST is left.
+  /// Schedules another attempt after a pause, or drops the notification if it is no longer useful then or no
+  /// POST is left.
   private func repeats(
     _ notice: DueNotice, after pause: Duration, _ posts: NoticePosts
   ) async throws(StoreError) {

@@ -1,4 +1,4 @@
-// Remembers how far the due notifications of each provider have been read, so that a read returns only new
+// Remembers how far the due notifications of each provider have been read, so that most reads return only new
 // ones.
 
 import Gate
@@ -33,17 +33,18 @@ struct NoticeReach {
     extents = [:]
   }
 
-  /// Makes the next read cover everything, because notifications that came due while the provider got none
-  /// can be sent again.
+  /// Makes the next read for a provider cover everything, because notifications that came due while the
+  /// provider got none can be sent again.
   mutating func forget(_ platform: PushPlatform) { extents[platform] = nil }
 
-  /// Start of a read that ends at `end`; nil to read everything.
+  /// The start of a read that ends at `end`; nil to read everything.
   func start(_ platform: PushPlatform, until end: Instant, at now: MonotonicTime) -> Instant? {
     guard let extent = extents[platform], now < extent.nextWhole else { return nil }
     return min(extent.end, end).advanced(by: .zero - Self.overlap)
   }
 
-  /// Records how far a read came that started at `start`.
+  /// Records that a read from `start` covered everything up to `end`. A nil `start` stands for a read of
+  /// everything.
   mutating func note(_ platform: PushPlatform, from start: Instant?, to end: Instant, at now: MonotonicTime) {
     let nextWhole = start == nil ? nil : extents[platform]?.nextWhole
     extents[platform] = Extent(end: end, nextWhole: nextWhole ?? now + Self.interval)

@@ -20,16 +20,16 @@ package final class NoticeSenders: Sendable {
     case notTaken(retryAfter: Duration?)
   }
 
-  /// Why a notification was not accepted yet.
+  /// The reason why a notification was not accepted yet.
   enum Setback: Sendable {
     case notTaken
     /// The provider does not know the device, since the given time if it names one.
     case deviceGone(since: UnixTime?)
   }
 
-  /// The time limit for a provider to accept a notification.
+  /// The time limit for a provider to accept a notification, including repeated attempts of `send`.
   static let patience = Duration.seconds(5)
-  /// Limit of attempts per notification. `NoticePosts` limits its POSTs.
+  /// The maximum number of attempts of `send`. `NoticePosts` limits the POSTs of a notification.
   static let mostTries = 3
   /// The wait after the first attempt, if the provider names none. It doubles after each further attempt.
   static let pause = Duration.milliseconds(300)
@@ -47,7 +47,6 @@ package final class NoticeSenders: Sendable {
   private let log: Log
   private let metrics: ServiceMetrics
 
-  /// Uses the given senders.
   init(
     _ senders: [PushPlatform: any NoticeSender], clock: any TimeSource, log: Log, metrics: ServiceMetrics
   ) {
@@ -57,7 +56,7 @@ package final class NoticeSenders: Sendable {
     self.metrics = metrics
   }
 
-  /// Uses the senders of a configuration.
+  /// Creates the senders of a configuration. Senders whose settings did not change are reused.
   package convenience init(
     _ notices: Configuration.Notices, _ kept: KeptSenders, clock: any TimeSource, log: Log,
     metrics: ServiceMetrics
@@ -73,14 +72,14 @@ package final class NoticeSenders: Sendable {
     lines[platform]?.standing.withLock { $0.isStopped } ?? false
   }
 
-  /// The rest of a pause that a provider requested; nil if there is none.
+  /// The time left of a pause that a provider requested; nil if there is none.
   package func rest(_ platform: PushPlatform) -> Duration? {
     let now = clock.now
     return lines[platform]?.standing.withLock { $0.rest(at: now) }
   }
 
-  /// How long a provider gets no notifications yet, because it refused the server's settings or requested a
-  /// pause; nil if it gets notifications.
+  /// The time until a provider gets notifications again, after it refused the server's settings or requested
+  /// a pause; nil if it gets them now.
   package func pause(_ platform: PushPlatform) -> Duration? {
     let now = clock.now
     return lines[platform]?.standing.withLock { $0.pause(at: now) }
@@ -94,8 +93,8 @@ package final class NoticeSenders: Sendable {
   /// Sends a notification, and sends it again if its provider requests that and time is left.
   ///
   /// - Parameters:
-  ///   - isWanted: Whether to send the notification again at all.
-  ///   - readdress: Returns the device that replaced the first one, after a setback; nil if there is none.
+  ///   - isWanted: Whether a further attempt is still wanted.
+  ///   - readdress: Returns the device that replaced the previous one, after a setback; nil if there is none.
   func send(
     _ notice: Notice, to device: DeviceAddress, while isWanted: () -> Bool,
     readdress: (Setback) async -> DeviceAddress? = { _ in nil }
@@ -140,7 +139,7 @@ package final class NoticeSenders: Sendable {
     case closed(for: Duration)
     /// Nothing was sent, because the provider requested a pause for this device.
     case deviceRests(for: Duration)
-    /// The notification can never be sent.
+    /// The notification is dropped: the provider rejected it, or is not configured.
     case refused
     /// The notification may be tried again, after the given time if the provider names one. If `rests` is
     /// true, the provider wants no other notification in that time either.
@@ -207,7 +206,8 @@ package final class NoticeSenders: Sendable {
     }
   }
 
-  /// How many notifications may be started for a provider: one if it is stopped and the next attempt is due.
+  /// The number of notifications that may be started for a provider: none while it is stopped or paused, one
+  /// if it is stopped and the next attempt is due, otherwise `most`.
   func room(_ platform: PushPlatform, most: Int) -> Int {
     let now = clock.now
     return lines[platform]?.standing.withLock { $0.room(most: most, at: now) } ?? 0
@@ -236,7 +236,7 @@ package final class NoticeSenders: Sendable {
   }
 
   /// Records for operators that a provider does not accept notifications.
-  /// - Parameter cause: Why, if the provider fails without a stop or a rest.
+  /// - Parameter cause: The reason, if the provider fails without a stop or a rest; otherwise empty.
   private func begin(_ platform: PushPlatform, cause: String = "") {
     metrics.troubles.began(.push, platform.rawValue, cause: cause, at: clock.unixTime)
     metrics.troubles.hit(.push, platform.rawValue, at: clock.unixTime)

@@ -7,7 +7,7 @@ package import Notices
 /// The body of `PUT /installations/self/push`.
 package struct DeviceRequest: Sendable {
   package let token: DeviceAddress
-  /// Limit of a request's body, in bytes. JSON may write each character of a token as six bytes.
+  /// The maximum size of a request's body, in bytes. JSON may write each character of a token as six bytes.
   package static let contentBytes = 6 * DeviceAddress.longest + MemberReader.mostBytes
 
   /// Reads a request's body and checks all of it.

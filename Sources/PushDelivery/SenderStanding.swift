@@ -3,15 +3,16 @@
 import Notices
 import Platform
 
-/// Whether a push provider gets a notification now. The provider may have refused the server's settings (a
-/// stop), or may have requested a pause for all notifications (a rest) or for one device.
+/// The state of a push provider, which decides whether it gets a notification now. The provider may have
+/// refused the server's settings (a stop), or may have requested a pause for all notifications (a rest) or
+/// for one device.
 ///
 /// - A stop ends when a request succeeds that was started after it. Until then, one notification is tried
 ///   every ten minutes.
 /// - A rest ends after its time. Of several times the latest counts: a response with a shorter time belongs
 ///   to an earlier request.
 struct SenderStanding {
-  /// Why a notification is delayed, and for how long.
+  /// The reason why a notification is delayed, and the time left.
   enum Barrier: Hashable {
     case stop(Duration)
     case rest(Duration)
@@ -20,7 +21,7 @@ struct SenderStanding {
 
   /// The time between two attempts of a stopped sender.
   static let interval = Duration.seconds(600)
-  /// Limit of devices with a remembered rest. One more replaces the rest that ends first.
+  /// The maximum number of devices with a remembered rest. One more replaces the rest that ends first.
   static let mostDevices = 10_000
 
   private var stop = RestPeriod()
@@ -33,12 +34,14 @@ struct SenderStanding {
   /// The time left of the provider's rest; nil if there is none.
   func rest(at now: MonotonicTime) -> Duration? { rest.remaining(at: now) }
 
-  /// How long the provider gets nothing yet, because of a stop or a rest; nil if there is neither.
+  /// The time until the provider may get a notification, because of a stop or a rest; nil if it may get one
+  /// now.
   func pause(at now: MonotonicTime) -> Duration? {
     [stop.remaining(at: now), rest.remaining(at: now)].compactMap { $0 }.max()
   }
 
-  /// How many notifications may be started: one if the sender is stopped and the next attempt is due.
+  /// The number of notifications that may be started: none during a rest or before a stopped sender's next
+  /// attempt, one if that attempt is due, otherwise `most`.
   func room(most: Int, at now: MonotonicTime) -> Int {
     guard rest.remaining(at: now) == nil, stop.remaining(at: now) == nil else { return 0 }
     return isStopped ? 1 : most
@@ -56,7 +59,7 @@ struct SenderStanding {
   }
 
   /// Records that the provider refuses the server's settings.
-  /// - Returns: Whether it did not refuse them before.
+  /// - Returns: Whether this begins a stop. False if the sender was stopped already.
   mutating func refuse(at now: MonotonicTime) -> Bool {
     defer { stop.begin(at: now, until: now + Self.interval) }
     return !isStopped
@@ -69,7 +72,7 @@ struct SenderStanding {
   }
 
   /// Records that the provider requested a pause.
-  /// - Returns: Whether no pause was running before.
+  /// - Returns: Whether this begins a pause. False if one was running already.
   mutating func rest(for wait: Duration, at now: MonotonicTime) -> Bool {
     defer { rest.extend(until: now + wait) }
     return rest.remaining(at: now) == nil

@@ -9,10 +9,10 @@ import Platform
 package import Store
 import Synchronization
 
-/// Tokens by push under one configuration.
+/// Delivers tokens by push notification, with the settings of one configuration.
 package struct TokenPush: Sendable {
   package let book: ClaimBook
-  /// Notifications about callbacks.
+  /// The saved notifications about callbacks.
   package let notices: NoticeBook
   package let senders: NoticeSenders
   private let texts: Configuration.Notices.Texts
@@ -31,8 +31,8 @@ package struct TokenPush: Sendable {
   /// Returns when the provider has accepted the notification. If the provider does not accept it, the claim
   /// is withdrawn, and the grant's allowances are given back.
   ///
-  /// If the task is cancelled, this still waits for the running attempt, because only the provider knows
-  /// whether it accepted the notification.
+  /// If the task is canceled, this function still waits for the running attempt, because only the provider
+  /// knows whether it accepted the notification.
   package func send(_ grant: consuming Grant, to device: StoredDevice) async throws(Problem) {
     precondition(grant.action == .access, "a token by push without a grant of access")
     guard let appID = grant.appID else { preconditionFailure("an installation has an app") }
@@ -80,7 +80,7 @@ package struct TokenPush: Sendable {
     }
   }
 
-  /// Whether the client has left. Then the first attempt is the last.
+  /// Whether the client has left. If so, no attempt follows the running one.
   private final class Departure: Sendable {
     let hasHappened = Atomic<Bool>(false)
   }
@@ -129,7 +129,8 @@ package struct TokenPush: Sendable {
 }
 
 extension StoredDevice {
-  /// The token by which the provider knows the device; nil for a provider that this release does not know.
+  /// The token by which the push provider identifies the device; nil if this release does not know the
+  /// provider, or if the saved text is no token of that provider.
   var pushToken: DeviceAddress? {
     PushPlatform(rawValue: platform).flatMap { DeviceAddress(token, platform: $0) }
   }

@@ -60,8 +60,9 @@ package final class AppointmentCarrier: Sendable {
         lastTry: due.at.advanced(by: setting.lateness ?? AppointmentSetting.usualLateness),
         tries: due.tries, receipts: content.receipts)
     }
-    /// Serial number of the question whose missing answer cancels the appointment. Nil if the question was
-    /// answered, was never asked, or was not accepted by a push provider.
+    /// The serial number of the question whose missing answer cancels the appointment. Nil if the
+    /// configuration does not cancel unanswered appointments, if a call was already tried, or if the question
+    /// was answered, was never asked, or was not accepted by a push provider.
     var unansweredSerial: Int? {
       guard setting.configuration.appointments?.confirm?.silence == .cancel, due.tries == 0,
         let notices = due.record.notices, notices.confirmAt != nil, notices.state == .taken
@@ -191,14 +192,14 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// Leaves the appointment due, because the store can be read but not written. The wait is as long as the
-  /// appointment is already late (1 to 30 seconds), so each wait is twice the last.
+  /// Leaves the appointment due, because the store did not save its mark. The wait is as long as the
+  /// appointment is already late (1 to 30 seconds), so each wait is about twice the last.
   private func notMarked(_ visit: Visit) -> AppointmentKeeper.Handling {
     .leftAside(for: min(max(now - visit.due.due, .seconds(1)), .seconds(30)))
   }
 
-  /// Returns a check that the appointment's installation was neither revoked nor replaced. If the store
-  /// cannot tell, nothing is sent.
+  /// Returns a check that the appointment's installation was neither revoked nor replaced; nil if no
+  /// installation booked it. If the store fails, nothing is sent.
   private func recheck(_ visit: Visit) -> (@Sendable () async -> Undelivered?)? {
     guard visit.content.installation != nil else { return nil }
     let (setting, content, id) = (visit.setting, visit.content, visit.id)
@@ -242,8 +243,8 @@ package final class AppointmentCarrier: Sendable {
     return await end(visit, .failed(code, due: visit.due.due))
   }
 
-  /// Waits for another attempt, because the rules could not be checked: for example, a policy service is too
-  /// busy.
+  /// Postpones the appointment, because the rules could not be checked: for example, a policy service is too
+  /// busy. Ends it if the next attempt would be too late.
   private func postpone(_ visit: Visit, _ problem: Problem) async -> AppointmentKeeper.Handling {
     let due = now.advanced(
       by: visit.times.wait(

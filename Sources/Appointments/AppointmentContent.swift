@@ -15,13 +15,13 @@ package import Sealing
 package import Store
 import Texts
 
-/// Everything that an appointment's call needs. No other saved value has the whole number.
+/// The saved data for an appointment's call. No other saved value has the whole number.
 package struct AppointmentContent: Hashable, Sendable {
   /// The body for Talkdesk, as built at the booking, with the verification code.
   package var body: [UInt8]
   /// The number to be called.
   package let contact: E164
-  /// Facts of the booking, for the rules that are checked again when the appointment is due.
+  /// The facts of the booking, for the rules that are checked again when the appointment is due.
   package let callerID: String?
   package let subject: String?
   package let appID: String?
@@ -39,7 +39,7 @@ package struct AppointmentContent: Hashable, Sendable {
   package let trace: TraceContext?
   /// The retention times at the booking.
   package let terms: CallbackIntent.Terms
-  /// Name of the callback in another API (GMS), saved once the store key that made the name is replaced;
+  /// The name of the callback in another API (GMS), saved once the store key that made the name is replaced;
   /// otherwise nil.
   package var name: String?
 
@@ -54,7 +54,7 @@ package struct AppointmentContent: Hashable, Sendable {
       isInstallation: installation != nil, ownerID: nil)
   }
 
-  /// The content of a booking.
+  /// Creates the content of a booking.
   ///
   /// - Parameter facts: The facts of the booking. They have an address and a number.
   package init(
@@ -85,7 +85,7 @@ package struct AppointmentContent: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - at: The time of the appointment.
-  ///   - now: The present time.
+  ///   - now: The current time.
   package func facts(at: Instant, now: Instant) -> Facts {
     Facts(
       action: .callback, callerID: callerID, subject: subject,
@@ -134,7 +134,8 @@ package struct AppointmentContent: Hashable, Sendable {
 
   /// Opens the content of a record.
   ///
-  /// - Throws: `malformed` also for the content of a newer release, `broken` for content that no release wrote.
+  /// - Throws: `malformed` also for the content of a newer release, `broken` for content that no release
+  ///   wrote.
   package init(
     opening sealed: [UInt8], with keys: StoreKeys, for id: CallbackID
   ) throws(StoreKeys.Failure) {
@@ -153,7 +154,7 @@ package struct AppointmentContent: Hashable, Sendable {
 package struct KeptInstallation: Hashable, Sendable {
   /// Its `client_id`.
   package let id: InstallationID
-  /// The caller of the user's token who authorized it; nil if an operator did.
+  /// The caller whose user authorized the installation; nil if an operator did.
   package let callerID: String?
   /// The generation of its secret.
   package let generation: Int64
@@ -273,7 +274,7 @@ extension KeptInstallation {
 }
 
 extension E164 {
-  /// Parses a saved number; nil for anything else.
+  /// Parses a saved number; nil if it is not in E.164 form.
   fileprivate init?(kept text: String) {
     do throws(E164Error) { try self.init(text) } catch { return nil }
   }

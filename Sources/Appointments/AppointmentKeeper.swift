@@ -16,14 +16,15 @@ import Synchronization
 package final class AppointmentKeeper: Sendable {
   /// The result of handling an appointment.
   package enum Handling: Hashable, Sendable {
-    /// The appointment ended, was moved, is not due yet, or belongs to another instance.
+    /// Nothing is left to do now: the appointment was called, ended, moved or postponed, is not due yet, or
+    /// belongs to another instance, or appointments are off.
     case done
     /// This instance cannot handle the appointment for a while. Others may.
     case leftAside(for: Duration)
   }
 
-  /// Limits: appointments handled at once, new appointments for each read, and rows for each read. The
-  /// content of every appointment is in memory.
+  /// The maximum numbers of appointments handled at once, of new appointments for each read, and of rows for
+  /// each read. They limit memory, which has the content of every appointment being handled.
   static let mostInHand = 2048
   static let mostAtOnce = 1024
   private static let mostRead = 8192
@@ -32,7 +33,8 @@ package final class AppointmentKeeper: Sendable {
     var inHand: Set<CallbackID> = []
     /// Appointments that this instance skips, each until a time.
     var aside: [CallbackID: MonotonicTime] = [:]
-    /// Whether the last read found more appointments than this instance could start.
+    /// Whether the last read found more appointments than this instance could start, or may have left some in
+    /// the store.
     var hasMore = false
   }
 
@@ -77,7 +79,7 @@ package final class AppointmentKeeper: Sendable {
     loop.wake()
   }
 
-  /// Starts nothing more, and ends `run`. Handling that has started continues.
+  /// Stops starting appointments, and ends `run`. Handling that has started continues.
   package func stop() { loop.stop() }
 
   // MARK: Counting
@@ -88,7 +90,7 @@ package final class AppointmentKeeper: Sendable {
   /// An appointment that waits longer than this after its time is overdue.
   private static let usualDelay = Duration.seconds(5)
 
-  /// Counts appointments every ten seconds, less often if there are very many, until the task is cancelled.
+  /// Counts appointments every ten seconds, less often if there are very many, until the task is canceled.
   package func keepCounted() async {
     var pause: Duration
     repeat {
@@ -166,7 +168,8 @@ package final class AppointmentKeeper: Sendable {
       let wakes = state.withLock { state in
         state.inHand.remove(id)
         if case .leftAside(let span) = handling { state.aside[id] = now + span }
-        // Not as soon as one ends, because each read also returns appointments that are being handled.
+        // Do not wake the loop as soon as one ends, because each read also returns appointments that are
+        // being handled.
         guard state.hasMore, state.inHand.count <= Self.mostAtOnce / 2 else { return false }
         state.hasMore = false
         return true

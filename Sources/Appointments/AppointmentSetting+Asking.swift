@@ -12,7 +12,8 @@ package import Store
 extension AppointmentSetting {
   /// The decision on an appointment as if it were due at `time`. Uses no allowance.
   ///
-  /// - Throws: The problem of a stop, or of a caller or an app that no longer exists.
+  /// - Throws: The problem of a stop, of a caller, app or installation that may no longer call, of a store
+  ///   that fails, or of rules that cannot be evaluated now.
   package func ruling(
     on record: StoredCallback, _ content: AppointmentContent, at time: Instant, now: Instant,
     deadline: MonotonicTime

@@ -26,10 +26,11 @@ package struct AppointmentSetting: Sendable {
     self.directory = directory
   }
 
-  /// How late calls may be made by default.
+  /// The default of `appointments.late`. It also applies to saved appointments while the configuration has no
+  /// `appointments`.
   package static let usualLateness = Duration.seconds(180)
 
-  /// How late calls may be made; nil if none are made.
+  /// How long after its time an appointment's call may still be made; nil if no calls are made.
   package var lateness: Duration? { configuration.appointments?.late }
 
   /// Whether the installation of an appointment still belongs to the same owner: it was neither revoked nor
@@ -43,8 +44,8 @@ package struct AppointmentSetting: Sendable {
     return try await directory.holds(installation, orIsOf: content.owner, appID: content.appID)
   }
 
-  /// Why an appointment may no longer be called; nil if it may. Used when the appointment is due, in dialogs,
-  /// for moves and before the question ahead of the call. The rules are checked afterwards.
+  /// The reason why an appointment may no longer be called, apart from the rules; nil if there is none.
+  /// Checked when the appointment is due, in dialogs, for moves, and before the owner is asked to confirm it.
   package func objection(
     to record: StoredCallback, _ content: AppointmentContent
   ) async throws(StoreError) -> String? {
@@ -52,7 +53,9 @@ package struct AppointmentSetting: Sendable {
     return try await isAlive(record, content) ? nil : "its installation was revoked or replaced"
   }
 
-  /// Why the caller or app of an appointment no longer exists in the configuration; nil if both exist.
+  /// The reason why the configuration no longer accepts the caller of an appointment; nil if it does. An
+  /// appointment of an installation needs an app that has installations. One without credentials needs
+  /// anonymous access. Any other needs its caller.
   func objection(to content: AppointmentContent) -> String? {
     let id = content.callerID ?? Caller.anonymousID
     if content.installation != nil {

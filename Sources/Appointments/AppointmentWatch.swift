@@ -5,12 +5,13 @@ package import Store
 import Synchronization
 package import Texts
 
-/// The requests of this instance that wait for a change of a record. A change by this instance wakes them at once. For changes by
-/// others, the watch reads all watched records once a second.
+/// The requests of this instance that wait for a change of a record. A change by this instance wakes them at
+/// once. For changes by others, the watch reads all watched records once a second.
 package final class AppointmentWatch: Sendable {
-  /// Limit of waiting requests. Further requests are answered at once.
+  /// The maximum number of waiting requests. Further requests are answered at once.
   package static let most = 1000
-  /// Limit of waiting requests per owner or address, so that one client cannot use up all of them.
+  /// The maximum number of waiting requests per owner or address, so that one client cannot use up all of
+  /// them.
   package static let mostOfOne = 8
   /// The time between two reads of the store while requests wait.
   static let interval = Duration.seconds(1)
@@ -57,12 +58,12 @@ package final class AppointmentWatch: Sendable {
   private let time: any TimeSource
   private let state = Mutex(State())
 
-  /// A watch over the records of a store.
+  /// Creates a watch over the records of a store.
   package convenience init(store: any AppointmentStore, time: any TimeSource) {
     self.init(time: time) { (ids) throws(StoreError) in try await store.callbacks(ids) }
   }
 
-  /// A watch over the records that `read` finds.
+  /// Creates a watch over the records that `read` finds.
   init(
     time: any TimeSource,
     read: @escaping @Sendable (Set<CallbackID>) async throws(StoreError) -> [StoredCallback]
@@ -93,7 +94,7 @@ package final class AppointmentWatch: Sendable {
       return state.lastID
     }
     let timer = Task { [time] in
-      // A cancelled timer does nothing: its request already has a result.
+      // A canceled timer does nothing: its request already has a result.
       if await time.hasSlept(until: deadline) { leave(number, record.id) }
     }
     defer { timer.cancel() }

@@ -1,4 +1,5 @@
-// Completes appointments that ended with their installation, and finds the installation of appointments of earlier releases.
+// Completes appointments that ended with their installation, and finds the installation of appointments that
+// an earlier release saved.
 
 package import Delivery
 import Gate
@@ -8,7 +9,8 @@ package import Records
 package import Sealing
 package import Store
 
-/// Follow-up work after the store ended appointments together with their installation. A process has one.
+/// The follow-up work after the store ended appointments together with their installation. A process has one
+/// instance of it.
 package struct EndedWithInstallation: Sendable {
   private let parts: CallbackParts
   private let keys: StoreKeys
@@ -29,7 +31,7 @@ package struct EndedWithInstallation: Sendable {
     InstallationConsequences(receipts: receipts, complete: complete, findOut: parts.store.findOut)
   }
 
-  /// Receipts of the allowances that an appointment used; nil if its content cannot be opened.
+  /// The receipts of the allowances that an appointment used; nil if its content cannot be opened.
   private func receipts(_ id: CallbackID, _ content: [UInt8]) -> [KeptReceipt]? {
     do throws(StoreKeys.Failure) {
       return try AppointmentContent(opening: content, with: keys, for: id).receipts
@@ -41,7 +43,7 @@ package struct EndedWithInstallation: Sendable {
     }
   }
 
-  /// Wakes the requests that wait for the appointments, and counts them.
+  /// Wakes the requests that wait for the appointments, and records in metrics that the appointments ended.
   private func complete(_ ended: [EndedAppointment]) {
     for ended in ended {
       watch.changed(ended.record)
@@ -53,7 +55,7 @@ package struct EndedWithInstallation: Sendable {
 /// Finds the installation of appointments that an earlier release saved: reads it from the sealed content,
 /// and saves it next to the content. A process has one, needed as long as instances of that release may book.
 package struct OriginKeeper: Sendable {
-  /// Time between two reads, so that an appointment is found within a minute.
+  /// The time between two reads, so that an appointment is found within a minute.
   private static let interval = Duration.seconds(20)
   private static let portion = 256
 
@@ -67,14 +69,14 @@ package struct OriginKeeper: Sendable {
     self.clock = clock
   }
 
-  /// Reads until the task is cancelled. An index finds the appointments, so a read does not become slower
-  /// with more of them.
+  /// Reads until the task is canceled. An index finds the appointments, so a read does not become slower with
+  /// more of them.
   package func run() async {
     repeat { await noteAll() } while await clock.hasSlept(until: clock.now + Self.interval)
   }
 
   /// Saves the origins of all appointments whose content this instance can open. Another instance may have
-  /// the key of the others.
+  /// the key of the other appointments.
   func noteAll() async {
     // The store's health shows a failure. The next turn tries again.
     do throws(StoreError) {

@@ -1,4 +1,5 @@
-// Checks the links in a callback's context, which agents may click: absolute URIs (RFC 3986) without scripts and files.
+// Checks the links in a callback's context, which agents may click: absolute URIs (RFC 3986) without scripts
+// and files.
 
 import HTTP
 import Platform
@@ -6,12 +7,12 @@ import Platform
 /// Links that an agent may click: every absolute URI, with or without a fragment, except schemes that a
 /// browser runs or opens on the agent's machine. The server never fetches them.
 enum AbsoluteURI {
-  /// Limit, in octets.
+  /// The maximum length of a URI, in octets.
   static let maximumLength = 2048
 
   private static let refusedSchemes = ["javascript", "data", "file"]
 
-  /// The mistake in such a URI; nil without one.
+  /// A sentence that says how to fix the text; nil if it is an allowed URI.
   static func fault(in text: String) -> String? {
     let octets = Array(text.utf8)
     guard octets.count <= maximumLength else { return "Give at most \(maximumLength) characters." }

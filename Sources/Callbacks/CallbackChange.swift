@@ -4,7 +4,7 @@ package import API
 package import Gate
 import JSON
 
-/// A client's change of a callback: its new time.
+/// A change of an appointment by its client: the new time.
 package struct CallbackChange: Sendable {
   /// The new time, to the second.
   package let at: Instant

@@ -11,7 +11,7 @@ package struct CallbackRequest: Sendable, Equatable {
   package let contactNumber: E164
   /// The account's number that the call comes from.
   package let talkdeskNumber: E164
-  /// When the phone is to ring, to the second; nil for now.
+  /// The requested time of the call, to the second; nil for now.
   package let at: Instant?
   /// Whether the request itself named the Talkdesk number.
   let namesTalkdeskNumber: Bool
@@ -24,11 +24,11 @@ package struct CallbackRequest: Sendable, Equatable {
   /// The fields that the server adds after the client's fields.
   let additions: [ContextField]
 
-  /// Body for Talkdesk: both numbers, and five properties for each field. Without fields there is no context,
-  /// because Talkdesk ignores an empty one.
+  /// The body for Talkdesk: both numbers, and five properties for each field. Without fields there is no
+  /// context, because Talkdesk ignores an empty one.
   package var content: [UInt8] { content(adding: []) }
 
-  /// Body for an installation whose callbacks carry a verification code.
+  /// The body for a callback of an installation whose callbacks carry a verification code.
   package func content(verificationCode code: String, installation id: String) -> [UInt8] {
     content(adding: ContextField.verification(code: code, installation: id))
   }

@@ -57,8 +57,8 @@ package struct CallbackTerms: Sendable {
 
   /// Terms for AI agents, whose reason may be longer than other values.
   ///
-  /// - Parameter longest: Limit of the field `reason`, in characters, if the schema does not define the
-  ///   field.
+  /// - Parameter longest: The maximum length of the field `reason`, in characters, if the schema does not
+  ///   define the field.
   package func takingReasons(longest: Int) -> CallbackTerms {
     guard schema?.fields.contains(where: { $0.name.hasSameBytes(as: "reason") }) != true else { return self }
     var terms = CallbackTerms(

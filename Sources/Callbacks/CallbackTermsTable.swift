@@ -2,7 +2,7 @@
 
 package import Configuration
 
-/// Prepared callback terms of every app.
+/// The callback terms of every app, prepared when a configuration is loaded.
 package struct CallbackTermsTable: Sendable {
   private let own: [String: CallbackTerms]
   private let usual: CallbackTerms

@@ -33,7 +33,7 @@ package struct ContextField: Sendable {
     self.value = value
   }
 
-  /// The fields by which the agent verifies the customer of an installation.
+  /// The fields that show the agent a callback's verification code and the ID of its installation.
   static func verification(code: String, installation id: String) -> [ContextField] {
     zip(Configuration.App.verificationFields, [code, id]).map { field, value in
       ContextField(

@@ -1,4 +1,5 @@
-// Reads the `context` of a callback request in either of its two forms and checks it against the app's schema.
+// Reads the `context` of a callback request in either of its two forms, and checks it against the app's
+// schema.
 
 import API
 import Configuration
@@ -49,7 +50,7 @@ struct ContextReader {
   private mutating func readShort(_ context: JSONObject) {
     checkRoom(context.count, "context")
     for member in context.members {
-      // Built only for a mistake, which is rare.
+      // Build the path only for a mistake, which is rare.
       var path: String { "context.\(FieldProblems.shown(member.name))" }
       let isNameSound = take(name: member.name, path)
       guard let value = member.value.string else {
@@ -73,7 +74,7 @@ struct ContextReader {
     }
     let name = problems.string("name", in: object, prefix: path + ".")
     let isNamed = namesFields
-    // Built only for a mistake, which is rare.
+    // Build the path only for a mistake, which is rare.
     func place(_ property: String) -> String {
       guard isNamed, let name else { return "\(path).\(property)" }
       return "context.\(FieldProblems.shown(name))"

@@ -5,7 +5,7 @@ package import Gate
 
 /// Test numbers: one for each code with which a valid `POST /calls/callback` may be refused
 /// (docs/build/sandbox.md lists them). They are in the range reserved for fiction, +1 202 555 0100 to 0199.
-/// Their last two digits follow the status.
+/// The tens digit groups the codes by HTTP status, such as 6 for 429.
 package enum TestNumbers {
   /// The last two digits of each number, and its code.
   static let codes: [(ending: Int, code: Problem.Code)] = [

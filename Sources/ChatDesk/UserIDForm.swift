@@ -1,4 +1,4 @@
-// Builds the Sendbird user ID of a user from the authenticated subject.
+// Builds a user's ID at Sendbird from the authenticated subject.
 
 import Gate
 import JOSE

@@ -1,4 +1,5 @@
-// The requests to Sendbird Desk that open a ticket: the only file that knows their paths, members and replies.
+// The requests to Sendbird Desk that open a ticket: the only file that knows their paths, members and
+// replies.
 
 import JSON
 import Tokens

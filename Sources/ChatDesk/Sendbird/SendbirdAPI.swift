@@ -11,11 +11,12 @@ package import Tokens
 /// Requests for tokens and users are harmless when sent twice: an unused token expires, and an existing user
 /// is not changed. Tickets and their messages are different (`DeskAPI`).
 package struct SendbirdAPI: Sendable {
-  /// Limit of a reply, in bytes.
+  /// The maximum size of a reply, in bytes.
   static let longestReply = 64 * 1024
-  /// Limit of a token, in bytes.
+  /// The maximum length of a token, in bytes.
   static let longestToken = 4096
-  /// Minimum time left before the deadline for a retry. A later one could only time out.
+  /// The minimum time left before the deadline for a retry, or for creating a ticket. A later request could
+  /// only time out.
   static let shortestAttempt = Duration.milliseconds(250)
 
   let settings: SendbirdSettings
@@ -26,7 +27,7 @@ package struct SendbirdAPI: Sendable {
 
   /// - Parameters:
   ///   - retry: The failures that are retried, and when.
-  ///   - jitter: Random numbers in 0..<1.
+  ///   - jitter: Returns a random number in 0..<1, which spreads the retries.
   package init(
     _ settings: SendbirdSettings, transport: any HTTPTransport, time: any TimeSource,
     retry: RetryPolicy = RetryPolicy(), jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }

@@ -1,10 +1,10 @@
-// Classifies an error of Sendbird's platform API by its code: whom it affects, and why it happened.
+// Classifies a failed request to Sendbird: which users it affects, and why it failed.
 
 import HTTP
 import JSON
 package import Tokens
 
-/// Why Sendbird did not do what the server requested.
+/// The reason why Sendbird did not do what the server requested.
 package struct SendbirdFailure: Error, Sendable {
   /// The users whom a failure affects.
   package enum Concern: Sendable {
@@ -35,7 +35,7 @@ package struct SendbirdFailure: Error, Sendable {
   /// code is unknown.
   ///
   /// - Parameters:
-  ///   - wait: The wait in `Retry-After`.
+  ///   - wait: The wait in `Retry-After`; nil if there is none.
   ///   - isDesk: Whether the desk's API sent the error. Its errors may lack a code.
   ///   - hasText: Whether the request contained text of the user, which a firewall may block.
   init(

@@ -20,9 +20,9 @@ package struct SendbirdReport: Sendable {
 
   /// The purpose of the request.
   package let purpose: Purpose
-  /// When the request was sent.
+  /// The time at which the request was sent.
   package let startedAt: MonotonicTime
-  /// How long the request took.
+  /// The time until the response or the failure.
   package let duration: Duration
   /// The failure; nil if the request succeeded.
   package let failure: SendbirdFailure?

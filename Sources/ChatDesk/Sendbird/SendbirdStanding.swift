@@ -9,7 +9,7 @@ import Tokens
 /// from earlier epochs are ignored.
 struct SendbirdStanding {
   private(set) var epoch = 0
-  /// The latest request of this epoch whose result applies to all users; nil before the first.
+  /// The latest request with the current credential whose result applies to all users; nil before the first.
   private(set) var latest: SendbirdReport?
   /// The users that met a failure without a code, by its status. Each entry has an expiry.
   private var suspicions: [Int: [UserID: Expiry]] = [:]
@@ -63,7 +63,7 @@ struct SendbirdStanding {
     for kind in Cooldown.Kind.allCases { cooldowns[kind]?.succeed(startedAt: start) }
   }
 
-  /// Starts a cool-down after a failure that every user would meet.
+  /// Returns the error for a failed request, and starts a cool-down if every user would meet the failure.
   /// - Parameter unit: A random number in 0..<1.
   mutating func failed(
     _ failure: SendbirdFailure, startedAt start: MonotonicTime, of epoch: Int, now: MonotonicTime,

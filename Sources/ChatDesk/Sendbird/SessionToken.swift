@@ -14,8 +14,8 @@ package final class SessionToken: Sendable {
   /// The user of the token. Sendbird's SDK needs the user's ID together with the token.
   package let user: UserID
   private let digest: SHA256Digest
-  /// When the token expires. Its age is counted from before the request was sent, so that a delay cannot make
-  /// it seem younger.
+  /// The time at which the token expires. Its age is counted from before the request was sent, so that a
+  /// delay cannot make it seem younger.
   package let expiresAt: Expiry
   /// The latest time to hand out the token: when 20% of its lifetime is left.
   let vendableUntil: Expiry
@@ -29,7 +29,8 @@ package final class SessionToken: Sendable {
   /// Parses the content of a successful reply.
   ///
   /// - Parameters:
-  ///   - sent: When the request was sent: on the monotonic clock, and in milliseconds since 1970.
+  ///   - sent: The time at which the request was sent: on the monotonic clock, and in milliseconds since
+  ///     1970.
   ///   - life: The requested lifetime. A later `expires_at` does not extend it.
   init(
     parsing content: [UInt8], user: UserID, sent: (MonotonicTime, milliseconds: Int64), life: Duration

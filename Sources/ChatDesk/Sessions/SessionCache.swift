@@ -7,9 +7,10 @@ import Platform
 ///
 /// A use does not make a token younger in the cache, because each token has a limited lifetime anyway.
 struct SessionCache {
-  /// Limit of users.
+  /// The maximum number of users.
   private let mostUsers: Int
-  /// Limit of bytes for all tokens and user IDs, so that long tokens do not use more memory than short ones.
+  /// The maximum size of all tokens and user IDs, in bytes, so that long tokens do not use more memory than
+  /// short ones.
   private let mostBytes: Int
 
   private var younger: [UserID: SessionToken] = [:]

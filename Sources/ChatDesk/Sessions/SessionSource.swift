@@ -30,8 +30,8 @@ package final class SessionSource: Sendable {
   /// Whether a request may be sent to Sendbird.
   package typealias Permission = @Sendable () async -> Bool
 
-  /// How long the server sends no further request for a user that Sendbird refused, and how many such users
-  /// it remembers.
+  /// How long the server sends no further request for a user that Sendbird refused, and the maximum number of
+  /// such users. One more clears the list.
   static let refusalLife = Duration.seconds(30)
   static let mostRefused = 1000
 
@@ -46,7 +46,7 @@ package final class SessionSource: Sendable {
   /// - Parameters:
   ///   - observe: Called with a report of each request. Must return at once.
   ///   - count: Called with the outcome of each request for a token, with its loop. Must return at once.
-  ///   - jitter: Random numbers in 0..<1.
+  ///   - jitter: Returns a random number in 0..<1, which varies the cool-downs.
   package init(
     _ api: SendbirdAPI, time: any TimeSource,
     observe: @escaping @Sendable (SendbirdReport) -> Void = { _ in },
@@ -62,7 +62,7 @@ package final class SessionSource: Sendable {
 
   // MARK: Tokens
 
-  /// The user's token, if it is cached and 20% of its lifetime is left.
+  /// The user's token, if it is cached and at least 20% of its lifetime is left.
   package func vendAtOnce(
     _ grant: consuming Grant, user: DeskUser, now: MonotonicTime, lane: Int? = nil
   ) -> Vended<SessionToken> {
@@ -74,7 +74,7 @@ package final class SessionSource: Sendable {
   /// A token of the user: the cached one, or the result of the one request to Sendbird that all requests for
   /// this user wait for.
   ///
-  /// Cancelling the task ends the wait, but not the request.
+  /// Canceling the task ends the wait, but not the request.
   /// - Parameter mayAsk: Called once before a request to Sendbird, and not for a cached token. If it returns
   ///   false, nothing is sent, and all requests that wait get `TokenError.unrecorded`.
   package func vend(
@@ -86,7 +86,7 @@ package final class SessionSource: Sendable {
   }
 
   /// Checks whether `vend` would return a token.
-  /// - Returns: Whether this needed a request to Sendbird.
+  /// - Returns: Whether a request to Sendbird was needed, of this call or of one that was already running.
   package func probe(
     _ user: DeskUser, lane: Int? = nil, trace: TraceContext? = nil,
     if mayAsk: @escaping Permission
@@ -244,7 +244,7 @@ package final class SessionSource: Sendable {
     package let latest: SendbirdReport?
     /// The time since that request ended.
     package let latestAge: Duration?
-    /// The rest of the cool-down; nil if there is none.
+    /// The time left of the longest cool-down; nil if there is none.
     package let coolDown: Duration?
 
     /// Whether the latest request succeeded. Also true before the first request.

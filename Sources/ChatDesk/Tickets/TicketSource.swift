@@ -1,4 +1,5 @@
-// Opens tickets at one chat desk: finds the customer, creates the ticket at most once, and sends its first message.
+// Opens tickets at one chat desk: finds the customer, creates the ticket at most once, and sends its first
+// message.
 
 package import Gate
 package import HTTP
@@ -28,7 +29,7 @@ package final class TicketSource: Sendable {
   /// - Parameters:
   ///   - api: The API, with the settings for tickets.
   ///   - observe: Called with a report of each request. Must return at once.
-  ///   - jitter: Random numbers in 0..<1.
+  ///   - jitter: Returns a random number in 0..<1, which varies the cool-downs.
   package init(
     _ api: SendbirdAPI, time: any TimeSource,
     observe: @escaping @Sendable (SendbirdReport) -> Void = { _ in },
@@ -43,7 +44,7 @@ package final class TicketSource: Sendable {
 
   // MARK: Cool-downs
 
-  /// The rest of the cool-down of the desk's host; nil if there is none.
+  /// The time left of the longest cool-down of the desk's host; nil if there is none.
   package var coolDown: Duration? { state.withLock { $0.standing.coolingDown(time.now)?.remaining } }
 
   /// Ends all cool-downs. For the sandbox.
@@ -78,7 +79,7 @@ package final class TicketSource: Sendable {
   /// Creates a ticket with a single request, which is never retried, and sends the first message if there is
   /// one.
   ///
-  /// The task must not be cancelled.
+  /// The task must not be canceled.
   package func open(
     _ ticket: NewTicket, _ grant: consuming Grant, of user: DeskUser, _ customer: CustomerID,
     deadline: MonotonicTime, trace: TraceContext? = nil
@@ -134,8 +135,8 @@ package final class TicketSource: Sendable {
 
   // MARK: Operating
 
-  /// Applies other settings of the same application. If a token changed, the desk's or the application's, the
-  /// cool-downs end.
+  /// Applies other settings of the same application. If the desk's or the application's token changed, the
+  /// cool-down of the old credential ends.
   package func reconfigure(_ settings: SendbirdSettings) {
     precondition(settings.desk != nil)
     state.withLock { state in
@@ -189,8 +190,8 @@ extension SendbirdAPI {
 }
 
 extension SendbirdFailure {
-  /// Whether the desk may have carried out a failed request, and if so, whether there was a response. Nil if
-  /// the desk certainly did not.
+  /// Whether there was a response to a failed request that the desk may have carried out. Nil if the desk
+  /// certainly did not carry it out.
   fileprivate var mayHaveBeenObeyed: Bool? {
     switch cause {
     case .refused, .rateLimited, .signingFailed, .signer, .unavailable(status: 503, _): nil

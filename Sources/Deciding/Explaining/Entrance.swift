@@ -29,7 +29,8 @@ extension Configuration {
   /// Resolves the caller and the app of a request.
   ///
   /// - Parameters:
-  ///   - facts: The request's own facts. The caller is nil if the question concerns the rules only. The app is the named one.
+  ///   - facts: The facts that the request itself contains. The caller is nil if the question concerns only
+  ///     the rules. The app is the one that the request names.
   ///   - owner: The caller whose user owns the installation that sends the request; nil if none is named.
   /// - Throws: The first member that is missing or contradicts another.
   package func entrance(_ facts: Facts, owner: String?) throws(Refusal) -> Entrance {

@@ -23,14 +23,14 @@ public struct Question: Sendable {
 
   /// All mistakes in the question; never empty.
   public struct Mistakes: Error, Sendable {
-    /// In the order of the members.
+    /// The mistakes, in the order in which the members are checked.
     public let list: [Mistake]
   }
 
   /// The action: `access`, `callback`, `ticket` or `enrol`.
   public var action: String?
-  /// Facts of the question. Without a caller, only the rules are evaluated, as for an anonymous request. The
-  /// caller `anonymous` sends no credentials, and is refused if credentials are required. Without an
+  /// The facts of the question. Without a caller, only the rules are evaluated, as for an anonymous request.
+  /// The caller `anonymous` sends no credentials, and is refused if credentials are required. Without an
   /// installation's ID, the installation is one that has used no allowance yet.
   private var given: [AskedFact: String] = [:]
   /// The header fields of the request.
@@ -73,7 +73,7 @@ public struct Question: Sendable {
 }
 
 extension Question {
-  /// The facts for the rules, except the app.
+  /// The checked question: its facts, its counts, and its caller and app.
   package struct Inquiry: Sendable {
     var facts: Facts { entrance.facts }
     /// The given counts, by rule.

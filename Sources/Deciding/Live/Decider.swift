@@ -1,4 +1,5 @@
-// Decides on every request, probe and explanation: first stops, then the app, then the rules.
+// Decides whether a request, probe or explanation is allowed: checks stops first, then the app, then the
+// rules.
 
 package import API
 package import Callers
@@ -57,11 +58,11 @@ package final class Decider: Sendable {
 
   /// Why a request is refused before the rules.
   package struct Refusal: Error {
-    /// The problem for its response.
+    /// The problem for the response.
     package let problem: Problem
     /// The app of the request, if there is one.
     let app: String?
-    /// Why, for operators.
+    /// The reason for operators and audit lines.
     package let reason: String
 
     /// The problem's code as a denial code.
@@ -115,7 +116,8 @@ package final class Decider: Sendable {
 
   /// The result of the rules before a remote policy or the store is queried.
   package struct Preliminary: Sendable {
-    /// The decision if only the allowances are left to use; nil if more is left to evaluate.
+    /// The decision if only its allowances must still be taken; nil if the rules must be evaluated again,
+    /// with remote policies or the store.
     fileprivate let allowed: Decision?
   }
 
@@ -139,8 +141,8 @@ package final class Decider: Sendable {
   ///   - known: The result of `ruleAtOnce`; nil to call that first.
   ///   - deadline: The deadline of the response; nil for none.
   ///   - prover: Verifies the proof of a request that uses no allowance; nil without a proof.
-  /// - Throws: A problem if there is no decision: too many requests wait for a policy, or the deadline
-  ///   passed. Then no allowance has been used.
+  /// - Throws: A problem if there is no decision: too many requests wait for a policy, the deadline passed,
+  ///   or the proof cannot be verified now. No allowance has been used then.
   package func ruling(
     _ facts: Facts, taking takes: Bool, after known: Preliminary? = nil, deadline: MonotonicTime? = nil,
     proving prover: NumberProver? = nil
@@ -188,7 +190,7 @@ package final class Decider: Sendable {
     return blocked.contain(facts.phone)
   }
 
-  /// Whether the proof could be used now, for a request that uses no allowance.
+  /// The result of using the proof now, for a request that uses no allowance. Nothing is taken.
   private func useOfProof(_ decision: Decision, at now: Instant) async -> ChargeOutcome {
     let charges = decision.charges
     guard decision.ownership == .proof, !charges.isEmpty else { return .taken([]) }

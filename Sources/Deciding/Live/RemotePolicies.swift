@@ -12,7 +12,7 @@ import Upstream
 /// `on_failure` decides. A missing slot or missing time in this server is not a failure of the policy,
 /// because it received no query.
 package struct RemotePolicies: Sendable {
-  /// Nil if no query may be sent.
+  /// The transport for queries; nil if no query may be sent.
   let transport: (any HTTPTransport)?
   let log: Log?
   var time: any TimeSource = SystemClock()
@@ -26,13 +26,14 @@ package struct RemotePolicies: Sendable {
   /// The outcome of a query.
   package enum Outcome: Sendable {
     case answer(RemoteAnswer)
-    /// The query was not sent, because more requests wait for the policy than it can answer in time.
+    /// The query was not sent, or was sent too late, because more requests wait for the policy than it can
+    /// answer in time.
     case overloaded(retryAfter: Duration)
-    /// The request's own time ran out first.
+    /// The time that the request has left, or half of it for a rule in audit mode, ended first.
     case late
   }
 
-  /// Limit of a response, in bytes. A decision needs only a few.
+  /// The maximum size of a response, in bytes. A decision needs only a few bytes.
   private static let maximumAnswer = 64 * 1024
 
   /// Sends a query once, within the time limits of the rule and of the request.
@@ -101,7 +102,8 @@ package struct RemotePolicies: Sendable {
 }
 
 extension RemotePolicies {
-  /// A reason for the audit line: cut to a limit, and without any telephone number that the policy may quote from its query.
+  /// A reason for the audit line: cut to 256 characters, and without any telephone number that the policy may
+  /// quote from its query.
   static func printable(_ reason: String) -> String {
     // 40 scalars more than the limit, so that a number at the cut is masked as a whole.
     let beginning = String(String.UnicodeScalarView(reason.unicodeScalars.prefix(256 + 40)))

@@ -2,9 +2,8 @@
 
 package import Gate
 
-/// A decision, with its allowances used. It contains the request's only grant, so it cannot be copied.
+/// The decision on one request. It contains the request's only grant, so it cannot be copied.
 package struct Ruling: ~Copyable, Sendable {
-  /// The outcome.
   package enum Outcome: ~Copyable, Sendable {
     /// The request is allowed, with this grant.
     case granted(Grant)
@@ -13,7 +12,8 @@ package struct Ruling: ~Copyable, Sendable {
 
   /// Every rule with its verdict.
   package let verdicts: RuleVerdicts
-  /// What is left of the caller's allowances, for the header fields of a successful response.
+  /// The caller's remaining allowances, for the header fields of a successful response. Empty for a refusal,
+  /// and for a request whose allowances the store takes with its record.
   package let statuses: [AllowanceStatus]
   /// The reason that a remote policy gave for a refusal, or why it gave no decision. Only for the audit line.
   package let reason: String?

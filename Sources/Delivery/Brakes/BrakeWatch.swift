@@ -1,4 +1,5 @@
-// Watches how much of the built-in callback limits is used: warns before and when a limit is reached, and feeds a gauge.
+// Watches how much of the safety limits (brakes) for callbacks is used: logs a warning when half of a limit,
+// or all of it, is used, and feeds a gauge.
 
 package import Gate
 package import Platform
@@ -10,7 +11,8 @@ import Synchronization
 package final class BrakeWatch: Sendable {
   /// The state of one brake. Times are nanoseconds since the epoch; 0 means none.
   private final class Gauge: Sendable {
-    /// When a rate will be unused again: the store's own value, as last seen by this instance.
+    /// The time at which a rate will be entirely unused again, as this instance last saw it in the store.
+    /// Refusals and returned allowances change it in between.
     let earned = Atomic<Int64>(0)
     /// Times of the last log lines for half of the limit and for the full limit.
     let halfLoggedAt = Atomic<Int64>(0)
@@ -56,7 +58,7 @@ package final class BrakeWatch: Sendable {
     }
   }
 
-  /// Updates the gauges after callbacks used allowances, including those of brakes.
+  /// Updates the gauges after a callback used allowances, including those of brakes.
   /// - Parameter contact: The number to call, masked.
   @inline(__always) package func taken(_ receipts: [AllowanceReceipt], contact: String?, at now: Instant) {
     for receipt in receipts.reversed() {

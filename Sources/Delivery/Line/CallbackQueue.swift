@@ -1,4 +1,5 @@
-// Limits how many callback requests run at once, queues the others fairly, and pauses when Talkdesk asks for it.
+// Limits how many callback requests run at once, queues the others fairly, and pauses when Talkdesk asks for
+// it.
 
 package import Platform
 package import Store
@@ -11,15 +12,15 @@ import Texts
 /// `AdmissionQueue` decides which callbacks may wait. A callback whose turn would come too late is refused at
 /// once.
 package final class CallbackQueue: Sendable {
-  /// Why a callback gets no turn.
+  /// The reason why a callback gets no turn.
   package enum Refusal: Error, Hashable, Sendable {
     /// The deadline has passed.
     case late
     /// Too many callbacks wait, or this callback has waited too long. Retry after the given time.
     case overloaded(retryAfter: Duration)
-    /// Talkdesk answered 429, so callbacks are paused. The value is the rest of the pause.
+    /// Talkdesk answered 429, so callbacks are paused. The value is the time left of the pause.
     case paused(Duration)
-    /// This instance is ending.
+    /// This instance is shutting down.
     case ended
   }
 
@@ -29,7 +30,7 @@ package final class CallbackQueue: Sendable {
   /// A turn at Talkdesk. Give it back with `end`.
   package struct Turn: Sendable {
     fileprivate let id: UInt64
-    /// Minimum time before the deadline. With less, the server does not send the callback.
+    /// The minimum time left before the deadline. With less, the server does not send the callback.
     let leastTime: Duration
   }
 
@@ -48,13 +49,13 @@ package final class CallbackQueue: Sendable {
     var sweeper: (task: Task<Void, Never>, wakesAt: MonotonicTime)?
   }
 
-  /// The pause after a 429 without `Retry-After`.
+  /// The pause after a 429 without a readable `Retry-After`.
   package static let usualPause = Duration.seconds(5)
   /// The longest pause. A longer `Retry-After` is shortened to this.
   static let longestPause = Duration.seconds(3600)
-  /// Limit of waiting callbacks. One caller may use half of it.
+  /// The maximum number of waiting callbacks. One caller may use half of it.
   static let mostWaiting = 16384
-  /// Limit of bytes of waiting content. One caller may use half of it.
+  /// The maximum size of all waiting content, in bytes. One caller may use half of it.
   static let mostWaitingBytes = 48 * 1024 * 1024
   /// The shortest time between two checks for callbacks past their deadline.
   private static let sweepInterval = Duration.milliseconds(20)
@@ -62,7 +63,7 @@ package final class CallbackQueue: Sendable {
   private let state: Mutex<State>
   private let time: any TimeSource
 
-  /// - Parameter concurrency: Limit of callbacks that run at once.
+  /// - Parameter concurrency: The maximum number of callbacks that run at once.
   package init(concurrency: Int, time: any TimeSource) {
     precondition(concurrency > 0)
     self.time = time
@@ -74,8 +75,8 @@ package final class CallbackQueue: Sendable {
 
   // MARK: Turns
 
-  /// Why a callback of a party would get no turn now; nil if it would get one or may wait. Lets the server
-  /// refuse a request before it uses allowances or saves anything.
+  /// The reason why a callback of a party would get no turn now; nil if it would get one or may wait. Lets
+  /// the server refuse a request before it uses allowances or saves anything.
   package func refusal(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Refusal? {
     let now = time.now
     return state.withLock { $0.refusal(party, deadline: deadline, bytes: bytes, now: now) }
@@ -150,7 +151,7 @@ package final class CallbackQueue: Sendable {
     for waiter in waiters { waiter.continuation.resume(returning: .failure(.paused(rest))) }
   }
 
-  /// The rest of the pause; nil if there is none.
+  /// The time left of the pause; nil if there is none.
   package var pause: Duration? {
     let now = time.now
     return state.withLock { $0.pause(at: now) }

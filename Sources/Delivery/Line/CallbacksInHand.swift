@@ -11,7 +11,8 @@ import Texts
 /// knows the keys and numbers of callbacks without a record.
 ///
 /// The store decides for all instances. This class decides earlier:
-/// 1. A second request with the same key gets `in_progress` at once.
+/// 1. A second request with the same key gets `in_progress` at once, or `idempotency_mismatch` if its content
+///    differs.
 /// 2. A second request for the same number waits until the first request has a record, and then is its
 ///    duplicate. If the first request fails, the second continues as if it were the only one. Without the
 ///    wait, a quota of one would refuse the second request with 429.
@@ -85,11 +86,11 @@ package final class CallbacksInHand: Sendable {
     var lastID: UInt64 = 0
   }
 
-  /// Limit of bytes of content that wait for an issuer's keys. The caller is not authenticated yet, so anyone
-  /// may have sent the content.
+  /// The maximum size, in bytes, of all content that waits for an issuer's keys. The caller is not
+  /// authenticated yet, so anyone may have sent the content.
   static let mostHeldBytes = 16 * 1024 * 1024
-  /// Limit of requests that wait for numbers. Taps on a button come in twos and threes; more come from a
-  /// client in a loop.
+  /// The maximum number of requests that wait for numbers. Taps on a button come in twos and threes; more
+  /// come from a client in a loop.
   static let mostWaiting = 1024
 
   private let state = Mutex(State())
@@ -124,7 +125,7 @@ package final class CallbacksInHand: Sendable {
   /// Waits until no callback is running, at most for `span`.
   package func finished(within span: Duration, _ time: any TimeSource) async {
     let end = time.now + span
-    // A cancellation would only end the wait earlier.
+    // If the task is canceled, the wait only ends earlier.
     while count > 0, time.now < end, await time.hasSlept(until: time.now + .milliseconds(5)) {}
   }
 
@@ -207,7 +208,7 @@ package final class CallbacksInHand: Sendable {
 
   private func expiry(of id: UInt64, at number: Number, _ deadline: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
-      // A cancelled timer does nothing: its request already has a result.
+      // A canceled timer does nothing: its request already has a result.
       guard await time.hasSlept(until: deadline) else { return }
       self?.expire(id, at: number)
     }

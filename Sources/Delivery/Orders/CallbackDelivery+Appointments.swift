@@ -26,9 +26,9 @@ extension CallbackDelivery {
     }
   }
 
-  /// The final result of an order that was not sent. A callback ends. An appointment is tried again or ends,
-  /// and the server marks it first, so that only one process records this. Otherwise several processes would,
-  /// and an appointment that was moved would lose its new time.
+  /// The final result of an order that was not sent. A callback ends. An appointment ends or is tried again.
+  /// If the attempt counts, the server first marks the appointment, so that only one process records the
+  /// result. Otherwise several processes would, and an appointment that was moved would lose its new time.
   func unsent(
     _ order: CallbackOrder, _ result: DeliveryResult, isMarked: Bool = false
   ) async -> DeliveryResult {
@@ -54,8 +54,9 @@ extension CallbackDelivery {
   /// Reschedules a marked appointment for its next attempt.
   ///
   /// - Parameter wasSent: Whether the request was sent, and the provider accepted nothing.
-  /// - Returns: Nil for an order that ends: a callback, or an appointment without time for another attempt.
-  ///   An appointment that was never tried does not end here: it expires.
+  /// - Returns: Nil for an order that is not tried again: a callback, or an appointment whose failure is
+  ///   final, that has no time for another attempt, or that another instance recovered as `unknown`. An
+  ///   appointment that was never tried does not end here: it expires.
   func postpone(
     _ order: CallbackOrder, _ reason: Undelivered, wasSent: Bool
   ) async -> DeliveryResult.Outcome? {

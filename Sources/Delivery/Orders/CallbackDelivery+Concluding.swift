@@ -9,8 +9,9 @@ import Store
 import Tokens
 
 extension CallbackDelivery {
-  /// Saves the outcome of an order, with or without a response of the provider, and gives the turn and the
-  /// allowances back. Returns the true result even if the server could not save it.
+  /// Saves the outcome of an order, and gives the turn back. If the provider certainly accepted nothing,
+  /// gives the allowances back, or reschedules an appointment. Returns the true result even if the server
+  /// could not save it.
   func conclude(
     _ order: CallbackOrder, _ hold: consuming Hold, _ departure: Departure, _ first: CourierReport
   ) async -> DeliveryResult {

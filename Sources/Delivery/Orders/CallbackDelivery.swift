@@ -1,5 +1,5 @@
-// Makes one granted callback: waits for a turn, gets a token, saves the intent or marks the appointment, sends the request and saves
-// the outcome.
+// Makes one granted callback: waits for a turn, gets a token, saves the intent or marks the appointment,
+// sends the request and saves the outcome.
 
 import Gate
 import Metrics
@@ -22,7 +22,7 @@ package final class CallbackDelivery: Sendable {
   let blocked: BlockedNumbers?
   /// Returns the code of a reason, as saved in records.
   package let code: @Sendable (Undelivered) -> String
-  /// Random numbers in 0..<1.
+  /// Returns a random number in 0..<1, which spreads the retries of appointments.
   let jitter: @Sendable () -> Double
 
   package init(
@@ -168,13 +168,13 @@ package final class CallbackDelivery: Sendable {
     return .send(Departure(token: token, createdAt: createdAt, cache: cache, startBy: startBy))
   }
 
-  /// Why an order must not be sent after its wait; nil if it may be. A stop or a revocation also ends waiting
-  /// callbacks. A stop of the caller `installation` ends the callbacks of a user's installation, although the
-  /// user owns them.
+  /// The reason why an order must not be sent after its wait; nil if it may be. A stop or a revocation also
+  /// ends waiting callbacks. A stop of the caller `installation` ends the callbacks of a user's installation,
+  /// although the user owns them.
   func obstacle(
     _ order: CallbackOrder, leastTime: Duration, startBy: MonotonicTime? = nil
   ) async -> Undelivered? {
-    // First, because the store may be slow: the checks below need the time after it.
+    // Check this first, because the store may be slow: the checks below need the time after it.
     if let revoked = await order.recheck?() { return revoked }
     let intent = order.intent
     guard stops.stop(for: .callback, callerID: order.grant.callerID, appID: intent.appID) == nil else {

@@ -12,14 +12,15 @@ package struct CallbackLog: Sendable {
     self.log = log
   }
 
-  /// Logs that an outcome could not be saved. The record stays `pending`, and later becomes `unknown`.
+  /// Logs that an outcome, a withdrawal or the release of an appointment could not be saved. If no later
+  /// attempt succeeds, the record becomes `unknown`.
   func notSettled(_ error: any Error, id: String, state: String, isLast: Bool) {
     log.write(
       .error, "the outcome of a request could not be saved",
       ["id": id, "outcome": state, "detail": "\(error)", "tries_again": String(!isLast)])
   }
 
-  /// Logs that an outcome was saved after a failed attempt.
+  /// Logs that an outcome, or the release of an appointment, was saved after a failed attempt.
   func settledLate(id: String, state: String) {
     log.write(.info, "outcome saved after retry", ["id": id, "outcome": state])
   }

@@ -88,7 +88,7 @@ package struct DeliveryResult: Sendable {
   }
 }
 
-/// Why a callback was not made, or may have been made.
+/// The reason why a callback was not made, or is not known to have been made.
 package enum Undelivered: Sendable {
   /// The callback got no turn, or its time ran out.
   case noTurn(CallbackQueue.Refusal)

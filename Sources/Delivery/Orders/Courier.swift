@@ -20,7 +20,7 @@ package protocol Courier: Sendable {
 }
 
 extension Courier {
-  /// Sends an order and waits for the report. Cancelling the task changes nothing.
+  /// Sends an order and waits for the report. Canceling the task changes nothing.
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration, startWithin: Duration?
   ) async -> CourierReport {
@@ -45,7 +45,7 @@ package struct CourierReport: Sendable {
     case unknown(isAnswered: Bool)
   }
 
-  /// Why a provider accepted nothing.
+  /// The reason why a provider accepted nothing.
   package enum Reason: Sendable {
     /// The provider refuses values of the order. Contains the fields, if the provider named them.
     case rejected(fields: [String])

@@ -36,7 +36,8 @@ package struct Hold: ~Copyable, Sendable {
     return claim
   }
 
-  /// Waits until the owner has no other callback to the number that is about to start.
+  /// Reserves the number. If an earlier callback of the owner to it has no record yet, waits until that
+  /// callback has one, which makes this one a duplicate, or fails.
   package mutating func takeNumber(deadline: MonotonicTime) async -> CallbacksInHand.NumberTurn {
     if number != nil { return .free }
     let number = CallbacksInHand.Number(intent)
@@ -64,7 +65,7 @@ package struct Hold: ~Copyable, Sendable {
       CallbackQueue.Party(intent), deadline: order.turnDeadline(parts), bytes: order.content.count)
   }
 
-  /// Minimum time before the deadline. With less, the server does not send the callback.
+  /// The minimum time left before the deadline. With less, the server does not send the callback.
   var leastTime: Duration { turn?.leastTime ?? .zero }
 
   // MARK: Giving back

@@ -6,7 +6,7 @@ import Tokens
 
 /// Values that only the order of an appointment has.
 package struct OrderedAppointment: Sendable {
-  /// When the phone is to ring.
+  /// The booked time of the call.
   package let at: Instant
   /// The due time as read from the store. If the appointment has another due time by now, it was moved or
   /// another instance tried it, and this process does not call.
@@ -27,15 +27,16 @@ package struct OrderedAppointment: Sendable {
     self.tries = tries
   }
 
-  /// The longest time from the request for the mark to the first byte. A process that was stopped in between, or slept with its
-  /// machine, sends nothing: other instances may have recovered its appointment.
+  /// The longest time from the request for the mark to the first byte. A process that was stopped in between,
+  /// or slept with its machine, sends nothing: other instances may have recovered its appointment.
   static let startLimit = Duration.seconds(5)
   private static let shortestWait = Duration.seconds(1)
   private static let longestWait = Duration.seconds(30)
   /// How long before the end the last attempt starts.
   static let lastMoment = Duration.seconds(1)
 
-  /// The wait before the next attempt: as long as the provider requests, otherwise twice the last wait.
+  /// The wait before the next attempt: as long as the provider requests, otherwise about twice the last wait,
+  /// from 1 to 30 seconds.
   /// - Parameter unit: A random number in 0..<1. It shortens the wait by up to a quarter, so that
   ///   appointments that failed together are not tried together.
   package func wait(_ asked: Duration?, unit: Double) -> Duration {

@@ -1,4 +1,4 @@
-// Operations on appointments that are not retried.
+// Moves, rewrites and ends appointments. These changes are not retried after a failure.
 
 package import Gate
 package import Store

@@ -33,8 +33,8 @@ import Synchronization
 /// In case 2, a retry of the client meets the record that is being withdrawn. The retry gets the store's
 /// error, and succeeds after the withdrawal.
 package final class RetryingStore: Sendable {
-  /// Limit of simultaneous withdrawals. Only commits on a few broken connections, or in one flush, are in
-  /// doubt together.
+  /// The maximum number of simultaneous withdrawals. Only commits on a few broken connections, or in one
+  /// flush, are in doubt together.
   static let most = 8192
   /// The pauses between attempts, in seconds. The last pause repeats.
   private static let pauses = [1, 1, 2, 3, 5]
@@ -137,7 +137,7 @@ package final class RetryingStore: Sendable {
     try checkClock()
     let result = try await base.book(booking, at: now)
     switch result {
-    // A key whose callback is being withdrawn.
+    // The key may belong to a callback that is being withdrawn.
     case .inProgress(let first), .duplicate(let first): try check(first, before)
     case .replay(let first): try check(first.id, before)
     case .booked, .full, .revoked, .mismatch, .exhausted, .unsealed: break
@@ -182,7 +182,8 @@ package final class RetryingStore: Sendable {
   // MARK: Settling
 
   /// Saves an outcome, at once or in the background. If the process ends first, the record becomes `unknown`.
-  /// - Parameter saved: Called after the commit, with whether the record had been recovered as `unknown` before.
+  /// - Parameter saved: Called after the commit, with whether the record had been recovered as `unknown`
+  ///   before.
   func settle(
     _ intent: CallbackIntent, _ settlement: CallbackSettlement, saved: @escaping @Sendable (Bool) -> Void
   ) async {
@@ -244,7 +245,7 @@ package final class RetryingStore: Sendable {
   /// is certain, or the process ends.
   /// - Parameters:
   ///   - due: The time of the next attempt.
-  ///   - code: Why the attempt failed; nil if it does not count as an attempt.
+  ///   - code: The code of the attempt's failure; nil if it does not count as an attempt.
   /// - Returns: False if another instance recovered the record as `unknown`, because this process seemed to
   ///   be gone. Then settle the callback.
   package func release(_ id: CallbackID, until due: Instant, code: String?) async -> Bool {
@@ -284,7 +285,8 @@ package final class RetryingStore: Sendable {
 
   /// The record of an appointment, if its end in doubt was committed. Waits until that is certain. Nil if the
   /// end was not committed, or the process ends first.
-  /// - Parameter now: The time of the end whose commit failed. It distinguishes that end from an end by others.
+  /// - Parameter now: The time of the end whose commit failed. It distinguishes that end from an end by
+  ///   others.
   package func ended(
     _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
   ) async -> StoredCallback? {
@@ -355,7 +357,7 @@ package final class RetryingStore: Sendable {
     repeat {
       let pause = Duration.seconds(pauses.first ?? 5)
       if pauses.count > 1 { pauses.removeFirst() }
-      // This task is never cancelled.
+      // This task is never canceled.
       try? await clock.sleep(until: clock.now + pause)
       do throws(StoreError) {
         try await step()

@@ -8,7 +8,8 @@ import JSON
 import Pages
 import Serving
 
-/// The API description for one kind of configuration, built at the first request.
+/// The API description of servers that accept requests without credentials, or of servers that do not. Built
+/// at the first request.
 struct APIDescription: Sendable {
   let openAPI: FixedDocument
   /// The page at `/docs`, and the pages below `/docs/`.

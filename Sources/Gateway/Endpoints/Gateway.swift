@@ -99,7 +99,7 @@ public final class Gateway: RequestHandler {
   }
 
   /// Writes the audit line of a request that reaches no handler, if the endpoint is audited.
-  /// - Parameter code: Why it is refused; nil if it is not.
+  /// - Parameter code: The code of the refusal; nil if the request is not refused.
   private func audit(
     _ code: Problem.Code?, _ endpoint: Endpoint, _ request: borrowing Request, _ exchange: borrowing Exchange
   ) {

@@ -18,7 +18,7 @@ final class ServedEndpoint: Sendable {
     case health(@Sendable (Health) -> PreparedResponse)
     /// Served on the admin listener too, for operators who cannot reach the public one.
     case document(FixedDocument)
-    /// The operator's page. Where operators are served at all, everybody may load it.
+    /// The operators' page. Wherever operators are served, it loads without a token.
     case page
     case operators(
       @Sendable (Administration, borrowing Request, OperatorRequest, inout Exchange) throws(Problem) -> Void)

@@ -7,7 +7,7 @@ import Handling
 import Responses
 
 extension Feature {
-  /// Tokens of Talkdesk and session tokens of chat desks.
+  /// The feature with the endpoints for Talkdesk's tokens and for session tokens of chat desks.
   static let access = Feature(
     endpoints: [
       ServedEndpoint(

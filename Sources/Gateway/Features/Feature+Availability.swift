@@ -11,7 +11,8 @@ import Talkdesk
 import Tokens
 
 extension Feature {
-  /// Availability and offered times.
+  /// The feature with the endpoint for availability and bookable times, and with the number of available
+  /// agents.
   static let availability = Feature(
     endpoints: [
       ServedEndpoint(

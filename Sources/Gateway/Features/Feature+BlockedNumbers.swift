@@ -1,4 +1,4 @@
-// Phone numbers that operators have blocked.
+// Endpoints to list, block and unblock phone numbers.
 
 import API
 import Admin
@@ -6,7 +6,8 @@ import HTTP
 import HTTPServer
 
 extension Feature {
-  /// The list of blocked numbers. Decisions read it, and `Upkeep` refreshes it.
+  /// The feature with the operators' endpoints for blocked numbers. Decisions read the list, and `Upkeep`
+  /// refreshes it.
   static let blockedNumbers = Feature(endpoints: [
     ServedEndpoint(
       "/admin/numbers", for: .operators,

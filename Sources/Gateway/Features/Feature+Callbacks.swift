@@ -15,7 +15,7 @@ import Serving
 import Store
 
 extension Feature {
-  /// Immediate callbacks, and appointments.
+  /// The feature with the endpoints for callbacks, and with the background work for appointments.
   static let callbacks = Feature(
     endpoints: [
       ServedEndpoint(
@@ -75,7 +75,7 @@ extension Feature {
           drain: { [keeper = wiring.keeper] step in
             switch step {
             case .announced: appointments.watch.end()
-            // Not earlier, because until this step requests may book appointments.
+            // Do not stop the keeper earlier, because until this step requests may book appointments.
             case .closed: keeper?.stop()
             }
           })

@@ -6,7 +6,7 @@ import HTTPServer
 import Handling
 
 extension Feature {
-  /// Dialogs about due callbacks, and verification codes.
+  /// The feature with the endpoints for dialogs about due callbacks, and for verification codes.
   static let dialogs = Feature(
     endpoints: [
       // An undecodable ID or action is treated as an unknown one.

@@ -6,7 +6,7 @@ import HTTPServer
 import Handling
 
 extension Feature {
-  /// Callbacks of clients that were written for Genesys Mobile Services.
+  /// The feature with the endpoints for clients that were written for Genesys Mobile Services.
   static let gms = Feature(
     endpoints: [
       // These endpoints come before the dialogs, whose paths have the same form. An undecodable name or ID is

@@ -13,7 +13,7 @@ import Serving
 import Store
 
 extension Feature {
-  /// Installations of apps, each with its own credential.
+  /// The feature with the endpoints for installations of apps, and with their metrics.
   static let installations = Feature(
     endpoints: [
       ServedEndpoint(

@@ -13,7 +13,8 @@ import Serving
 import Store
 
 extension Feature {
-  /// Push notifications by FCM, APNs and webhooks.
+  /// The feature with the endpoints for push notifications by FCM, APNs and webhooks, and with the work that
+  /// sends them.
   static let notices = Feature(
     endpoints: [
       ServedEndpoint(

@@ -1,4 +1,4 @@
-// Health, metrics, and the operators' endpoints.
+// Endpoints for health, metrics and operators.
 
 import API
 import Admin
@@ -10,7 +10,7 @@ import Records
 import Serving
 
 extension Feature {
-  /// Health, metrics, and the endpoints of operators.
+  /// The feature with the endpoints for health, metrics and operators.
   static let operators = Feature(
     endpoints: [
       ServedEndpoint("/livez", "/healthz", for: .everybody, .health(.liveness) { _ in Health.alive }),

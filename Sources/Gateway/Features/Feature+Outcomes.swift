@@ -16,7 +16,7 @@ import Talkdesk
 import Tokens
 
 extension Feature {
-  /// Call outcomes, as Talkdesk reports them.
+  /// The feature with the endpoint for Talkdesk's events, and with the work that matches calls to callbacks.
   static let outcomes = Feature(
     endpoints: [
       ServedEndpoint(

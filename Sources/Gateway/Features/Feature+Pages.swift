@@ -1,4 +1,4 @@
-// Endpoints for the landing page and the API description.
+// Endpoints for the landing page, the API description and the runbook.
 
 import API
 import HTTP
@@ -7,7 +7,7 @@ import Handling
 import Pages
 
 extension Feature {
-  /// The landing page and the API description.
+  /// The feature with the endpoints for the landing page, the API description and the runbook.
   static let pages = Feature(
     endpoints: [
       ServedEndpoint(

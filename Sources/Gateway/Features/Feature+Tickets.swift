@@ -1,4 +1,4 @@
-// Tickets of chat desks.
+// Endpoints and metrics for the tickets of chat desks.
 
 import API
 import HTTP
@@ -7,7 +7,7 @@ import Handling
 import Serving
 
 extension Feature {
-  /// Tickets of chat desks.
+  /// The feature with the endpoints for tickets, and with the metrics of chat desks.
   static let tickets = Feature(
     endpoints: [
       ServedEndpoint(

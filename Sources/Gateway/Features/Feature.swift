@@ -16,8 +16,8 @@ struct Feature: Sendable {
     self.parts = parts
   }
 
-  /// All features. Paths are compared and parts start in this order. The paths of GMS clients come before those of dialogs, which have
-  /// the same form.
+  /// All features. Paths are compared and parts start in this order. The paths of GMS clients come before
+  /// those of dialogs, which have the same form.
   static let all: [Feature] = [
     .access, .callbacks, .tickets, .availability, .installations, .notices, .gms, .dialogs, .outcomes,
     .agents,

@@ -81,8 +81,8 @@ extension Part {
     return Part(name: "upkeep", work: upkeep.run)
   }
 
-  /// Remembers at which addresses passwords were right: shares this with other instances, and saves it for
-  /// the next start.
+  /// Remembers from which addresses callers have logged in with the right password: shares this with other
+  /// instances, and saves it for the next start.
   private static func logins(_ wiring: Wiring) -> Part {
     let memory = wiring.runtime.throttle.memory
     return Part(
@@ -136,7 +136,7 @@ extension Part {
         // callbacks become unknown, unsent ones are refused, and both get a response.
         let end = clock.now + (limit - min(.seconds(1), limit / 10))
         let callbacksEnd = Task {
-          // A cancellation means that nothing is running.
+          // If the task is canceled, nothing is running.
           guard await clock.hasSlept(until: end) else { return }
           callbacks.queue.shutdown()
           await upstream.shutdown()

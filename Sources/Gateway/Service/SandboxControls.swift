@@ -33,7 +33,7 @@ public struct SandboxControls: Sendable {
   public let forgetTokens: @Sendable () -> Void
   /// Adapts the server after its clock was moved by this many seconds; a negative number means back.
   public let clockMoved: @Sendable (Int64) -> Void
-  /// The apps that the server attests at the moment.
+  /// The IDs of the apps whose attestations the server checks, in the current configuration.
   public let attestedApps: @Sendable () -> AttestedAppIDs
   /// How long the server sends nothing to an upstream, named as in the sandbox's faults. Upstreams without a
   /// pause are left out.

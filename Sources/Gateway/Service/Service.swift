@@ -1,4 +1,4 @@
-// The running server: creates, starts, drains and stops all its parts in order.
+// The running server. Creates, starts, drains and stops its parts in order.
 
 import API
 import Admin
@@ -52,7 +52,7 @@ public final class Service: Sendable {
   /// - Parameters:
   ///   - configuration: The configuration, loaded for serving.
   ///   - readStore: Reads the setting `store` again, from the same sources.
-  ///   - reload: Loads the configuration again, as at the start.
+  ///   - reload: Loads the whole configuration from its sources, as at startup.
   ///   - front: Wraps the gateway's handler, as the sandbox does.
   ///   - loops: The event loops to run on.
   ///   - inherited: Listening descriptors to take over instead of binding the configured address.

@@ -1,4 +1,4 @@
-// Creates the keepers of appointments and notifications from the parts of a server.
+// Creates the background work for due appointments and notifications (`AppointmentKeeper`, `NoticeKeeper`).
 
 import Appointments
 import Configuration

@@ -3,7 +3,7 @@
 public import Platform
 public import Stores
 
-/// Why a server could not be created or started.
+/// The reason why a server could not be created or started.
 public enum StartError: Error, Sendable, CustomStringConvertible {
   /// The address cannot be listened on: taken, not this machine's, or not allowed.
   case listen(host: String, port: UInt16, SystemError)
@@ -14,7 +14,7 @@ public enum StartError: Error, Sendable, CustomStringConvertible {
   /// The store cannot be opened or brought up to date.
   case store(kind: String, StoreFailure)
 
-  /// Whether another address, or the same one at another time, could succeed.
+  /// Whether the start could succeed at another time, or on another address.
   public var isUnavailable: Bool {
     switch self {
     case .listen: true

@@ -39,7 +39,7 @@ struct Wiring: Sendable {
   let audit: AuditLog
   /// Sends notifications about callbacks; nil without a store key.
   let noticeKeeper: NoticeKeeper?
-  /// Handles due appointments; nil without a store key.
+  /// Finds and handles due appointments; nil without a store key.
   let keeper: AppointmentKeeper?
   /// Processes events about calls.
   let outcomes: OutcomeDesk
@@ -51,7 +51,7 @@ struct Wiring: Sendable {
   var log: Log { surroundings.log }
 
   /// - Parameters:
-  ///   - reload: Loads the configuration again, as at the start.
+  ///   - reload: Loads the whole configuration from its sources, as at startup.
   ///   - readStore: Reads the store's setting again.
   ///   - scheduler: The clock that decides when appointments are due; nil to use `clock`.
   init(

@@ -1,4 +1,5 @@
-// The member `attestation` of a request for an installation.
+// Reads the member `attestation` of a request for an installation: evidence of App Check, App Attest or Play
+// Integrity.
 
 import API
 package import JOSE
@@ -67,7 +68,7 @@ package struct AppAttestEvidence: Sendable, Equatable {
 
 /// The Play Integrity evidence of an Android phone.
 package struct PlayIntegrityEvidence: Sendable, Equatable {
-  /// Limit of a token, in bytes. Google's tokens have about 2,000 bytes.
+  /// The maximum length of a token, in bytes. Google's tokens have about 2,000 bytes.
   package static let longestToken = 16 * 1024
 
   /// The token, which only Google can read.

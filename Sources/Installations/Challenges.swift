@@ -10,9 +10,9 @@ package import Sealing
 /// A challenge is 32 bytes: its time of creation in seconds, a random number, and a code (HMAC) of both for
 /// one app.
 package struct Challenges: Sendable {
-  /// Lifetime of a challenge, in seconds.
+  /// The lifetime of a challenge, in seconds.
   package static let lifetime: Int64 = 300
-  /// Seconds by which another instance's clock may be ahead of this one's.
+  /// The number of seconds by which another instance's clock may be ahead of this one's.
   private static let leeway: Int64 = 60
   private static let contentBytes = 16
   /// How long a request may be repeated after its challenge has expired, in seconds: ten minutes, plus the

@@ -7,7 +7,7 @@ import Platform
 package import Store
 import Texts
 
-/// Why a step is refused.
+/// The reason why a step is refused.
 package enum InstallationRefusal: Error, Hashable, Sendable {
   /// The installation is unknown or revoked, or a value is wrong. The client never learns which.
   case invalidClient
@@ -39,9 +39,9 @@ package enum InstallationRefusal: Error, Hashable, Sendable {
 
 /// The steps of an enrollment.
 package enum Enrolling {
-  /// Minimum time between two polls of a phone, in seconds.
+  /// The minimum time between two polls of a phone, in seconds.
   package static let interval: Int64 = 5
-  /// Limit of requests that wait for operators.
+  /// The maximum number of requests that wait for operators.
   package static let mostPending = 10_000
 
   package typealias Step<Success> = (change: InstallationChange, result: Result<Success, InstallationRefusal>)
@@ -88,7 +88,7 @@ package enum Enrolling {
   ///
   /// - Parameters:
   ///   - secret: SHA-256 of the secret to deliver, if the request is approved.
-  ///   - locked: The App Attest key that the transaction has locked.
+  ///   - locked: The App Attest key that the transaction has locked; nil for none.
   ///   - proven: The key that the poll proved; nil for none.
   ///   - isRecorded: Whether the secret may be delivered now. If not, nothing changes.
   package static func poll(
@@ -163,7 +163,8 @@ package enum Enrolling {
   /// - Parameters:
   ///   - secrets: SHA-256 of each secret that the earlier request may have issued.
   ///   - since: When the first request with this content arrived; nil if this is the first.
-  /// - Returns: Nil if the earlier request made nothing.
+  /// - Returns: The installation, or the refusal `delivered` if it was revoked or replaced since. Nil if the
+  ///   earlier request made nothing.
   private static func repeated(
     _ secrets: [SHA256Digest], since: Instant?, _ view: InstallationView
   ) -> Step<Installation>? {
@@ -320,11 +321,11 @@ package enum Enrolling {
 
   // MARK: Codes
 
-  /// Number of wrong codes in a row that locks an installation.
+  /// The number of wrong codes in a row that locks an installation.
   static let mostFailures: Int64 = 5
-  /// Length of the first lock, in seconds. Each further wrong code doubles it.
+  /// The length of the first lock, in seconds. Each further wrong code doubles it.
   static let firstLock: Int64 = 30
-  /// Length of the longest lock, in seconds.
+  /// The length of the longest lock, in seconds.
   static let longestLock: Int64 = 3600
 
   /// Whether an installation that proved its secret still has it, because it was neither revoked nor replaced
@@ -360,7 +361,8 @@ package enum Enrolling {
     return (InstallationChange(installation: installation), .success(counter))
   }
 
-  /// Verifies a time-based code. Accepts the current step and the steps before and after it, each only once.
+  /// Verifies a time-based code. Accepts the current step and the steps before and after it, but only a step
+  /// later than the last accepted one. So each code works once.
   ///
   /// - Parameter matches: Whether the code belongs to the given step.
   package static func verify(

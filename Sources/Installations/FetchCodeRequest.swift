@@ -10,7 +10,7 @@ package import Store
 package struct FetchCodeRequest: Sendable, Equatable {
   /// The kind of request, with the value that the app proves.
   package enum Form: Sendable, Equatable {
-    /// The first request, without an ID or secret from this server.
+    /// The first request. With an attestation, it may contain the secret of an installation to replace.
     case first
     /// A poll, with the ID from the first response.
     case poll(requestID: String)
@@ -23,13 +23,13 @@ package struct FetchCodeRequest: Sendable, Equatable {
   package let form: Form
   /// The attestation of the app, with a first request.
   package let attestation: AttestationEvidence?
-  /// Thumbprint of the phone's key (RFC 7638). Only the thumbprint in the first request counts; polls repeat
-  /// it.
+  /// The thumbprint of the phone's key (RFC 7638). Only the thumbprint in the first request counts; polls
+  /// repeat it.
   package let key: SHA256Digest?
   /// The secret of the installation that a first request with an attestation may replace.
   package let replacing: String?
 
-  /// Limit of a request's body, in bytes. An attestation may be large.
+  /// The maximum size of a request's body, in bytes. An attestation may be large.
   package static let contentBytes = 32 * 1024
 
   /// Reads a request's body, JSON or a form, and checks all of it.

@@ -12,29 +12,30 @@ import Synchronization
 /// A phone sends few requests, so nearly every lookup reads the store. The cache helps with bursts. It is
 /// bounded, so a million installations need no more memory than the busy ones.
 package final class InstallationDirectory: Sendable {
-  /// Maximum age of a cached record.
+  /// The maximum age of a cached record.
   package static let freshness = Duration.seconds(1)
-  /// Limit of cached records.
+  /// The maximum number of cached records, and of times of last use that are not saved yet.
   static let capacity = 16_384
-  /// Lookups per second for all addresses that guess IDs.
+  /// The number of lookups per second for all addresses that guess IDs.
   private static let guardedRate: Int64 = 200
-  /// Limit of guessing addresses that may wait for lookups.
+  /// The maximum number of guessing addresses that may wait for lookups.
   private static let guardedAddresses = 4096
 
   private struct Entry: Sendable {
     /// The installation; nil if this instance has changed its record since.
     let known: KnownInstallation?
-    /// When the read began, or when this instance changed the record. A read that began earlier may have an older record.
+    /// The time at which the read began, or at which this instance changed the record. A read that began
+    /// earlier may have an older record.
     let readAt: MonotonicTime
   }
 
   private struct State {
     var entries: [InstallationID: Entry] = [:]
-    /// When entries were last removed to make room: reads that began earlier are not cached.
+    /// The time at which entries were last removed to make room. Reads that began earlier are not cached.
     var clearedAt: MonotonicTime?
     /// Times of last use that the store does not have yet.
     var uses: [InstallationID: Instant] = [:]
-    /// The theoretical arrival time of the next guarded look-up (GCRA), in nanoseconds of the monotonic clock.
+    /// The theoretical arrival time of the next guarded lookup (GCRA), in nanoseconds of the monotonic clock.
     var guardedArrival: Int64 = 0
     /// The arrival time for each guessing address.
     var guardedArrivals: [IPAddress: Int64] = [:]
@@ -59,7 +60,8 @@ package final class InstallationDirectory: Sendable {
     self.clock = clock
   }
 
-  /// An installation that was read less than a second ago; nil if the store must be read.
+  /// An installation that was read less than a second ago; nil if the store must be read, also after a change
+  /// by this instance.
   package func known(_ id: InstallationID, now: MonotonicTime) -> KnownInstallation? {
     state.withLock { state in
       guard let entry = state.entries[id], now.age(since: entry.readAt) < Self.freshness else { return nil }
@@ -67,7 +69,7 @@ package final class InstallationDirectory: Sendable {
     }
   }
 
-  /// Reads an installation from the store.
+  /// Reads an installation from the store; nil if the store does not know it.
   package func look(_ id: InstallationID) async throws(StoreError) -> KnownInstallation? {
     let readAt = clock.now
     let known = try await store.installation(id).map { KnownInstallation($0) }
@@ -112,9 +114,9 @@ package final class InstallationDirectory: Sendable {
     try await holds(named.id) { Enrolling.holds(named, made: made, now: $0) }
   }
 
-  /// Whether an installation is valid, or its owner has enrolled it again for the same app. Appointments move
-  /// to the new installation. A record that was read before the move, or is marked for its call, still names
-  /// the old one.
+  /// Whether an installation was neither revoked nor replaced, or its owner has enrolled it again for the
+  /// same app. Appointments move to the new installation. A record that was read before the move, or is
+  /// marked for its call, still names the old one.
   package func holds(
     _ named: InstallationIdentity, orIsOf owner: InstallationUser, appID: String?
   ) async throws(StoreError) -> Bool {
@@ -147,7 +149,7 @@ package final class InstallationDirectory: Sendable {
   /// most half of them to one address.
   ///
   /// - Parameter deadline: The end of the wait.
-  /// - Returns: Whether there was a turn before the deadline.
+  /// - Returns: Whether there was a turn before the deadline. False also if too many addresses wait.
   package func waitForGuardedTurn(_ address: IPAddress, deadline: MonotonicTime) async -> Bool {
     let interval = 1_000_000_000 / Self.guardedRate
     let now = clock.now

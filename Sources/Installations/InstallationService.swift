@@ -27,7 +27,7 @@ package struct NewInstallation: Sendable {
   package let installation: Installation
   /// 32 bytes in base64url.
   package let secret: String
-  /// Number of appointments that ended with the replaced installation.
+  /// The number of appointments that ended with the replaced installation.
   package let cancelled: Int
 }
 
@@ -75,7 +75,7 @@ package struct InstallationService: Sendable {
     self.consequences = consequences
   }
 
-  /// Why a step failed.
+  /// The reason why a step failed.
   package enum Failure: Error, Sendable {
     case refused(InstallationRefusal)
     case store(StoreError)
@@ -205,7 +205,7 @@ package struct InstallationService: Sendable {
   }
 
   /// The result of an earlier request with the same content; nil if it made nothing, or if its result was
-  /// replaced since.
+  /// revoked or replaced since.
   package func earlier(
     _ client: InstallationClient, _ request: RepeatableRequest
   ) async throws(Failure) -> Earlier? {
@@ -417,7 +417,7 @@ package struct InstallationService: Sendable {
 
   // MARK: Operators
 
-  /// The waiting request with a user code.
+  /// Finds the waiting request that has this user code.
   package func find(userCode: String) async throws(Failure) -> Enrolment {
     let found: Enrolment?
     do throws(StoreError) {
@@ -429,7 +429,7 @@ package struct InstallationService: Sendable {
     return found
   }
 
-  /// Approves or denies the waiting request with a user code.
+  /// Approves or denies the waiting request that has this user code.
   @discardableResult
   package func judge(
     _ judgement: Enrolling.Judgement, userCode: String, by operator: Operator.Identity
@@ -454,7 +454,7 @@ package struct InstallationService: Sendable {
   package struct Revocation: Sendable {
     /// The revoked installation; nil if there were only requests.
     package let installation: Installation?
-    /// Number of appointments that ended.
+    /// The number of appointments that ended.
     package let cancelled: Int
 
     fileprivate init(_ outcome: InstallationOutcome<Enrolling.Revoked>) {
@@ -506,7 +506,7 @@ package struct InstallationService: Sendable {
   // MARK: Upkeep
 
   /// Saves the times of last use each second, and counts installations every ten seconds, less often if there
-  /// are very many, until the task is cancelled. Then saves the times of last use once more. The store's
+  /// are very many, until the task is canceled. Then saves the times of last use once more. The store's
   /// health shows a failure, and the next turn tries again.
   package func keepCounted() async {
     var nextCount = clock.now
@@ -523,7 +523,8 @@ package struct InstallationService: Sendable {
 
   // MARK: Codes
 
-  /// The code that proves to a callback's agent that the phone is this installation. Each call uses the next counter.
+  /// The code that proves to a callback's agent that the phone is this installation. Each call uses the next
+  /// counter.
   package func callbackCode(_ installation: Installation) async throws(Failure) -> String {
     let counter = try await change(InstallationScope(installation.client.id), isSeen: false) { view, _ in
       Enrolling.count(installation, view)

@@ -2,7 +2,7 @@
 
 /// The operator's settings for an app's installations.
 package struct InstallationTerms: Hashable, Sendable {
-  /// Who may authorize an installation.
+  /// The ways to authorize an installation.
   package enum Authorizer: String, CaseIterable, Hashable, Sendable {
     /// The signed-in user, by a JWT.
     case user
@@ -30,16 +30,16 @@ package struct InstallationTerms: Hashable, Sendable {
 
   /// Whether phones have keys.
   package var key: KeyDemand
-  /// Who may authorize an installation.
+  /// The ways to authorize an installation of this app.
   package var authorize: Set<Authorizer>
   /// How long a request waits for an operator.
   package var pending: Duration
   /// How long an unused installation stays valid.
   package var idle: Duration { didSet { useGrain = Self.useGrain(idle) } }
-  /// Resolution of the saved time of last use: a tenth of `idle`, at most an hour. Computed in advance,
+  /// The resolution of the saved time of last use: a tenth of `idle`, at most an hour. Computed in advance,
   /// because each request reads it.
   package private(set) var useGrain: Duration
-  /// Limit of installations per user.
+  /// The maximum number of installations per user.
   package var perSubject: Int
   /// The ids of the callers that may verify codes.
   package var verifiers: Set<String>

@@ -12,7 +12,8 @@ package final class KnownInstallation: Sendable {
   package let clientID: String
   /// The subject: the installation's user, or its own ID if it has no user.
   package let subject: String
-  /// The installation as audit lines name it. Some identity providers name people by their telephone number.
+  /// The installation as audit lines name it. Telephone numbers in the subject are hidden, because some
+  /// identity providers name people by their number.
   package let audited: AuditedCaller
   /// The app's description of itself, as claims for rules.
   package let claims: [FactMember]

@@ -33,7 +33,7 @@ package struct MemberReader {
     return MemberReader(members, problems, prefix: prefix + name + ".")
   }
 
-  /// Limit of a body whose members are all short, in bytes.
+  /// The maximum size of a body whose members are all short, in bytes.
   package static let mostBytes = 4096
 
   /// Creates a reader of a JSON body of at most `limit` bytes.
@@ -92,7 +92,8 @@ package struct MemberReader {
     return nil
   }
 
-  /// Adds a problem if a text is empty, too long, or contains invisible characters.
+  /// Adds a problem if a text is empty, too long, or contains control characters or marks of the text's
+  /// direction.
   package mutating func check(_ text: String?, _ name: String, atMost length: Int) {
     guard let text else { return }
     let scalars = text.unicodeScalars

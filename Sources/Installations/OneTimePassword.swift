@@ -2,9 +2,9 @@
 
 package import JOSE
 
-/// One-time passwords of six digits with HMAC-SHA-1, as every authenticator app computes them.
+/// One-time passwords with HMAC-SHA-1, of six digits by default, as every authenticator app computes them.
 package enum OneTimePassword {
-  /// Length of a time step, in seconds (RFC 6238 §4.1).
+  /// The length of a time step, in seconds (RFC 6238 §4.1).
   package static let step: Int64 = 30
 
   /// The password for a counter (RFC 4226 §5.3), with leading zeros.

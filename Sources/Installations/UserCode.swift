@@ -24,8 +24,8 @@ package enum UserCode {
   /// A code as people read it: `BCDF-GHJK`.
   package static func shown(_ code: String) -> String { "\(code.prefix(4))-\(code.suffix(4))" }
 
-  /// The stored form of a typed code. Case, spaces, dashes and punctuation of any script make no difference, because phones replace
-  /// typed characters. Nil for a text that cannot be a code.
+  /// The stored form of a typed code. Case, spaces, dashes and punctuation of any script make no difference,
+  /// because phones replace typed characters. Nil for a text that cannot be a code.
   package static func normalized(_ text: String) -> String? {
     guard text.utf8.count <= 64 else { return nil }
     var code: [UInt8] = []

@@ -7,15 +7,15 @@ package import Store
 /// An event as Talkdesk sends it: one JSON object, with values that Talkdesk filled into the placeholders of
 /// a template.
 package struct CallEvent: Sendable {
-  /// Limit of an event, in bytes.
+  /// The maximum size of an event, in bytes.
   package static let mostBytes = 16 * 1024
-  /// Limit of a call ID, in octets. IDs of Talkdesk and its carriers have at most 36.
+  /// The maximum length of a call ID, in octets. IDs of Talkdesk and its carriers have at most 36.
   package static let longestID = 64
   /// How far in the future a call may have ended: the longest clock difference that `outcomes.match.before`
   /// allows.
   static let furthestEnd = Duration.seconds(600)
-  /// How long ago a call may have started, and so also the limit of its duration. Reports cover earlier days,
-  /// at most a week (`ReportTurn.furthest`).
+  /// How long ago a call may have started, and therefore also the longest duration of a call. Reports reach
+  /// back at most as far (`ReportTurn.furthest`).
   static let furthestStart = Duration.seconds(7 * 86_400)
   private static let limits = JSONLimits(bytes: mostBytes, depth: 4, members: 64, values: 256)
 
@@ -40,10 +40,11 @@ package struct CallEvent: Sendable {
     members["token"]?.string.map(hook.hasEventToken) ?? false
   }
 
-  /// The call that has ended; nil if the event says nothing certain about a call.
+  /// The call that has ended; nil if the event's trigger does not count, or if the event lacks a clear
+  /// outcome, a valid number or a plausible time.
   ///
   /// - Parameters:
-  ///   - now: The current time, to refuse ends in the future and calls of long ago.
+  ///   - now: The current time, to refuse ends in the future and calls that started too long ago.
   ///   - source: The source of the event.
   package func ended(
     by settings: OutcomeSettings, at now: Instant, source: CallOutcome.Source = .trigger

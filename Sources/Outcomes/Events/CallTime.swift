@@ -4,7 +4,7 @@ package import Gate
 
 /// The formats of times and durations in Talkdesk's events.
 package enum CallTime {
-  /// Limit of a duration, in seconds: one week.
+  /// The longest duration, in seconds: one week.
   private static let longest = 604_800.0
 
   /// A duration in seconds, with or without a fraction: `12`, `12.0`; nil for anything else.

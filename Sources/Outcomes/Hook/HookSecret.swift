@@ -4,7 +4,7 @@ package import JOSE
 
 /// The secret of a webhook. The webhook's path and its events contain tokens derived from the secret.
 package struct HookSecret: Sendable {
-  /// Minimum length of a secret, in octets.
+  /// The minimum length of a secret, in octets.
   package static let leastBytes = 32
 
   private let pathToken: Secret
@@ -21,7 +21,7 @@ package struct HookSecret: Sendable {
     eventToken = derive("event")
   }
 
-  /// Whether the last segment of a path is this webhook's. Compares in constant time.
+  /// Whether a text is the secret last segment of this webhook's path. Compares in constant time.
   func hasPathToken(_ token: String) -> Bool { pathToken.isEqual(to: Array(token.utf8)) }
 
   /// Whether an event has this webhook's token.

@@ -5,8 +5,8 @@ import JSON
 
 /// The template of a trigger. Talkdesk replaces each `{{placeholder}}` by its value.
 package enum HookTemplate {
-  /// The members and their placeholders: IDs, phone numbers, times and durations. Nothing else describes a
-  /// person.
+  /// The members and their placeholders: IDs, phone numbers, times and durations. The contact's phone number
+  /// is the only personal data.
   private static let places = [
     ("event", "event"), ("call_id", "call_id"), ("interaction_id", "interaction_id"),
     ("type", "interaction.type"), ("contact_phone_number", "contact_phone_number"),

@@ -13,7 +13,7 @@ package struct OutcomeSettings: Sendable {
   package var url: String?
   /// The triggers whose events count.
   package var triggers: [CallTrigger]
-  /// When the server requests the report of calls; nil for never.
+  /// The time of day at which the server requests the report of calls; nil for never.
   package var report: ReportSettings?
   /// How far the start of a call may be from its callback.
   package var window: CallWindow

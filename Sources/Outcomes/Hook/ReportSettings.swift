@@ -1,4 +1,4 @@
-// When the server requests the report of calls.
+// The time of day at which the server requests Talkdesk's report of calls.
 
 package import Gate
 

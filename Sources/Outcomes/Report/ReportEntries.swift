@@ -3,9 +3,9 @@
 /// Splits a report into its entries: the objects of the array that is the report, or that is a member of the
 /// report. Everything else is dropped. The reader of the entries parses each one strictly.
 package struct ReportEntries: Sendable {
-  /// The most octets of an entry. Longer entries are skipped.
+  /// The maximum size of an entry, in octets. Longer entries are skipped.
   package static let mostBytes = 64 * 1024
-  /// The most octets of a report.
+  /// The maximum size of a report, in octets: 512 MiB.
   package static let mostReportBytes = 512 << 20
   private static let deepest = 16
 
@@ -31,7 +31,7 @@ package struct ReportEntries: Sendable {
 
   /// Creates a splitter at the start of a report.
   ///
-  /// - Parameter most: The most octets of the report.
+  /// - Parameter most: The maximum size of the report, in octets.
   package init(most: Int = mostReportBytes) { self.most = most }
 
   /// Whether the report is complete.

@@ -8,7 +8,8 @@ import Synchronization
 
 /// The queue between the transport's thread and the task that matches the calls of one report.
 final class ReportFeed: Sendable {
-  /// Number of waiting calls that pauses the download. The last piece before the pause may add some more.
+  /// The number of waiting calls at which the download pauses. The last piece before the pause may add some
+  /// more.
   static let most = 256
 
   private struct State {
@@ -29,8 +30,8 @@ final class ReportFeed: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - now: The current time, to ignore calls of long ago.
-  ///   - most: Limit of the report, in octets.
+  ///   - now: The current time, to ignore calls that started too long ago.
+  ///   - most: The maximum size of the report, in octets.
   init(_ settings: OutcomeSettings, at now: Instant, most: Int) {
     self.settings = settings
     self.now = now
@@ -40,7 +41,7 @@ final class ReportFeed: Sendable {
 
   /// The number of entries so far.
   var count: Int { state.withLock { $0.count } }
-  /// Why the rest of the report cannot be read; nil if it can.
+  /// The reason why the rest of the report cannot be read; nil if it can be.
   var fault: ReportEntries.Fault? { state.withLock { $0.fault } }
   /// Whether the report is complete.
   var isWhole: Bool { state.withLock { $0.entries.isWhole } }

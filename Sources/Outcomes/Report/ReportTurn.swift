@@ -15,10 +15,10 @@ package enum ReportTurn: Hashable, Sendable {
   /// Another instance is requesting the report, or the last attempt failed recently.
   case waits
 
-  /// How long only one instance requests the report. Longer than Talkdesk may take.
+  /// The time for which only one instance requests the report. It is longer than Talkdesk may take.
   package static let lease = Duration.seconds(2 * 3600)
-  /// The pauses after failed attempts. If the attempt after the last pause fails, too, the calls come with the
-  /// next report.
+  /// The pauses after failed attempts. If the attempt after the last pause fails, too, the calls come with
+  /// the next report.
   package static let pauses: [Duration] = [.seconds(600), .seconds(1800), .seconds(3600)]
   /// How far back the server requests calls.
   package static let furthest = Duration.seconds(7 * 86_400)
@@ -54,7 +54,7 @@ package enum ReportTurn: Hashable, Sendable {
     )
   }
 
-  /// The state after a report was read to its end.
+  /// The state after a report was read to its end or to the size limit; nil if there is no state.
   package static func read(_ state: ReportState?, to end: Instant, as holder: String) -> ReportState? {
     guard var state = released(state, as: holder) ?? state else { return nil }
     state.readUntil = max(state.readUntil, end)

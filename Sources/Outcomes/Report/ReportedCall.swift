@@ -11,7 +11,7 @@ extension CallEvent {
   private static let secondsOfDay = 86_400.0
   private static let mostDays = 7.0
 
-  /// The call of an entry; nil if the entry says nothing certain about a call.
+  /// The call of an entry; nil if the entry is not a JSON object, or if `ended` refuses its values.
   ///
   /// | | today | before |
   /// |---|---|---|

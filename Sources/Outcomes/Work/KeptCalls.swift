@@ -6,10 +6,10 @@ import Store
 /// Calls to match again. Events may arrive in any order, so a call that matches no callback, or several, is
 /// tried again for a minute.
 struct KeptCalls: Sendable {
-  /// Limit of waiting calls. Further calls are dropped.
+  /// The maximum number of waiting calls. Further calls are dropped.
   static let most = 10_000
-  /// When a call is tried again, counted from the arrival of its event. After the last time, the call is
-  /// dropped.
+  /// The times at which a call is tried again, counted from the arrival of its event. After the last one, the
+  /// call is dropped.
   private static let tries: [Duration] = [
     .seconds(1), .seconds(3), .seconds(8), .seconds(20), .seconds(40), .seconds(60),
   ]

@@ -10,9 +10,9 @@ package import Store
 /// and calls that were lost when a process ended.
 ///
 /// One instance requests the report each night (`ReportTurn`). Calls are matched while the report downloads,
-/// so its size needs no memory.
+/// so memory use does not grow with the report's size.
 package final class NightlyReport: Sendable {
-  /// Why there is no report, in words for operators.
+  /// The reason why there is no report, in words for operators.
   package struct Failure: Error, Sendable {
     let words: String
 
@@ -26,10 +26,11 @@ package final class NightlyReport: Sendable {
       _ from: Instant, _ to: Instant, _ hold: ContentHold, _ take: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(Failure) -> Void
 
-  /// Average time between two checks of the clock. It varies, so that an instance without access to Talkdesk
-  /// is not always the first.
+  /// The average time between two checks of the clock. It varies, so that an instance without access to
+  /// Talkdesk is not always the first.
   private static let interval = Duration.seconds(5)
-  /// Limit of calls that match several callbacks and wait for another attempt. Further calls are left out.
+  /// The maximum number of calls that match several callbacks and wait for another attempt. Further calls are
+  /// left out.
   static let mostOpen = 10_000
 
   private let desk: OutcomeDesk
@@ -48,7 +49,7 @@ package final class NightlyReport: Sendable {
   /// - Parameters:
   ///   - isClockRight: Whether this process may decide by its clock (`StoreHealth.isClockRight`). If not, it
   ///     leaves the report to others.
-  ///   - mostBytes: Limit of a report, in octets.
+  ///   - mostBytes: The maximum size of a report, in octets.
   package init(
     _ desk: OutcomeDesk, _ store: any ReportStore, clock: any TimeSource, log: Log,
     isClockRight: @escaping @Sendable () -> Bool, settings: @escaping @Sendable () -> OutcomeSettings?,
@@ -66,7 +67,7 @@ package final class NightlyReport: Sendable {
 
   private var now: Instant { Instant(clock.unixTime) }
 
-  /// Runs until the task is cancelled.
+  /// Requests each report when it is due, until the task is canceled.
   package func run() async {
     var announced: Instant?
     /// The last time at which a report was due, if nothing is left to do about it.
@@ -134,8 +135,9 @@ package final class NightlyReport: Sendable {
     return true
   }
 
-  /// Saves the result of an attempt. Otherwise the report would be requested again when the lease ends, which
-  /// costs much and changes nothing.
+  /// Saves the result of an attempt, and repeats that for the time of the lease while the store fails. An
+  /// unsaved result would mean another request for the same report after the lease, which costs much and
+  /// changes nothing.
   private func save(_ change: @escaping @Sendable (ReportState?) -> ReportState?) async {
     let last = clock.now + ReportTurn.lease
     repeat {

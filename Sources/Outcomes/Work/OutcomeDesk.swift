@@ -9,9 +9,9 @@ package import Records
 package import Store
 import Synchronization
 
-/// The event that Talkdesk sent to the webhook, or the arrival of a report.
+/// The request that delivered an event to the webhook, or the arrival of calls from a report.
 package struct HookedEvent: Sendable {
-  /// The request that delivered the event.
+  /// The ID of the request that delivered the event; a new ID for calls from a report.
   package let requestID: RequestID
   package let address: IPAddress?
   package let received: MonotonicTime
@@ -26,9 +26,9 @@ package struct HookedEvent: Sendable {
 /// Accepts events at once, and matches them to callbacks afterwards. Waiting events are lost when the process
 /// ends.
 package final class OutcomeDesk: Sendable {
-  /// Limit of waiting events.
+  /// The maximum number of waiting events.
   package static let mostWaiting = 1000
-  /// Number of events that are matched at the same time, so that a store commits several together.
+  /// The number of events that are matched at the same time, so that a store commits several together.
   private static let together = 32
   /// The time between two checks for calls to try again.
   private static let interval = Duration.milliseconds(500)
@@ -77,7 +77,7 @@ package final class OutcomeDesk: Sendable {
     return true
   }
 
-  /// Runs until the task is cancelled.
+  /// Matches waiting events to callbacks until the task is canceled.
   package func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.workOff() }
@@ -166,10 +166,10 @@ package final class OutcomeDesk: Sendable {
   /// Counts calls of a report that match several callbacks and are not tried again.
   func leaveAmbiguous(_ count: Int) { metrics.count(.ambiguous, by: count) }
 
-  /// Calls the store until it succeeds. Later events wait meanwhile.
+  /// Calls the store until it succeeds. Events in the queue wait while 32 others do so.
   ///
   /// - Returns: The result, and whether an earlier attempt may have set the outcome; nil if the task was
-  ///   cancelled.
+  ///   canceled.
   private func conclude(
     _ entry: KeptCalls.Entry, within window: CallWindow
   ) async -> (match: CallMatch, isInDoubt: Bool)? {

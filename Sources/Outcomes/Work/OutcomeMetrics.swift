@@ -12,7 +12,7 @@ package final class OutcomeMetrics: Sendable {
     case matched
     /// The event matches several callbacks.
     case ambiguous
-    /// The event matches no callback.
+    /// The event matches no callback, or it is not yet certain which one.
     case unmatched
     /// The event says nothing certain about a call, or nothing new.
     case ignored

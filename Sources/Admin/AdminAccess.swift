@@ -8,14 +8,14 @@ import JOSE
 package import Pages
 package import Platform
 
-/// How the server recognizes operators: by a Bearer token on the public listener and on an admin listener
-/// beyond loopback. On a loopback admin listener every client of this machine is an operator, unless
-/// operators have names.
+/// The way a listener recognizes operators: by a Bearer token on the public listener and on an admin
+/// listener beyond loopback. On a loopback admin listener, every client of this machine is an operator,
+/// unless operators have names.
 package enum AdminAccess: Sendable {
   /// Every request needs a token. Without a configured token, there is no admin interface here.
   case token
-  /// Every client that reaches the listener is admitted, except pages of other sites in a browser on this
-  /// machine.
+  /// Every client that reaches the listener is admitted, except web pages of other origins. If operators
+  /// have names, all requests but those for `/metrics` need a token.
   case loopback
 
   /// The operator who sends a request, or the problem if the request is refused.
@@ -27,7 +27,7 @@ package enum AdminAccess: Sendable {
     case fetchFirst(KeySource)
   }
 
-  /// Counts wrong tokens by address.
+  /// The counter of wrong tokens, and the values for checking one token: the client's address and the time.
   package struct Guesses {
     let throttle: LoginThrottle
     let address: IPAddress
@@ -37,7 +37,6 @@ package enum AdminAccess: Sendable {
     /// Whether the keys were already fetched for this token.
     let hasFetchedKeys: Bool
 
-    /// The guesses from an address.
     package init(
       throttle: LoginThrottle, address: IPAddress, now: MonotonicTime, time: UnixTime, hasFetchedKeys: Bool
     ) {
@@ -51,8 +50,8 @@ package enum AdminAccess: Sendable {
     /// Tokens have no user names, so the throttle counts by address alone.
     private static let identity = Array("operator".utf8)
 
-    /// Counts a wrong token. If this address sent too many before, returns how long it has to wait, and does
-    /// not count this one.
+    /// Counts a wrong token. If the address has sent too many, returns how long it must wait, and does not
+    /// count this one.
     func failed(_ digest: SHA256Digest) -> Duration? {
       let wait = throttle.wait(
         address: address, identity: Self.identity, credential: .init(digest: digest), now: now)
@@ -82,7 +81,7 @@ package enum AdminAccess: Sendable {
     return .by(Operator.local.identity, Operator.local.role)
   }
 
-  /// Whether there is an admin interface here.
+  /// Whether this listener has an admin interface.
   private func isPresent(_ operators: OperatorRegistry) -> Bool {
     switch self {
     case .token: !operators.isEmpty
@@ -90,14 +89,14 @@ package enum AdminAccess: Sendable {
     }
   }
 
-  /// The operator's page; nil without an admin interface here. The page contains no data, so it needs no
-  /// token, and a page of any site may link to it.
+  /// The operator's page; nil if this listener has no admin interface. The page contains no data, so it
+  /// needs no token, and a page of any site may link to it.
   package func page(_ operators: OperatorRegistry) -> FixedDocument? {
     isPresent(operators) ? OperatorPage.page : nil
   }
 
-  /// The style or the script of the operator's page; nil for other requests, and without an admin interface
-  /// here.
+  /// The style or the script of the operator's page; nil for other requests, and if this listener has no
+  /// admin interface.
   package func file(for request: borrowing Request, _ operators: OperatorRegistry) -> FixedDocument? {
     guard request.method == .get || request.method == .head, isPresent(operators) else { return nil }
     return request.pathIs("/admin/operator.css")
@@ -125,7 +124,7 @@ package enum AdminAccess: Sendable {
     }
   }
 
-  /// The token of a request; nil without a Bearer credential.
+  /// The token of a request; nil unless the request has exactly one `Authorization`, with a Bearer token.
   private static func token(_ request: borrowing Request) -> [UInt8]? {
     let scheme = Array("bearer ".utf8)
     guard let range = request.value(of: .authorization), request.count(of: .authorization) == 1,

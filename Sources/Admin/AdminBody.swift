@@ -8,7 +8,7 @@ import JSON
 import Platform
 import Store
 
-/// The members of a request's JSON object, read one by one.
+/// A reader for the members of a request's JSON object, which collects all mistakes.
 struct AdminBody {
   private let object: JSONObject
   private var taken: Set<String> = []
@@ -48,7 +48,8 @@ struct AdminBody {
     return text
   }
 
-  /// The reason of an operator; nil if it is absent, or if it is not a single line, which is noted.
+  /// The operator's reason, with phone numbers hidden. Nil if it is absent, or if it is too long or not a
+  /// single line, which is noted.
   mutating func reason() -> String? {
     guard let text = text("reason") else { return nil }
     guard Stop.isReason(text) else {
@@ -109,7 +110,7 @@ struct StopRequest {
     }
   }
 
-  /// The requested stop, beginning at a time.
+  /// Makes the requested stop, which begins at a time.
   func stop(at seconds: Int64, by operator: Operator.Identity) -> Stop {
     // Round up, so that the stop does not end early.
     let span = duration.map { $0.wholeSecondsRoundedUp }

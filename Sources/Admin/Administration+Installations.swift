@@ -81,8 +81,8 @@ extension Administration {
     }
   }
 
-  /// Approves an installation for the sandbox's page. Every user of this machine is an operator there. The
-  /// sandbox has checked the origin of the request.
+  /// Approves an installation for the sandbox's page. In the sandbox, every user of this machine is an
+  /// operator. The sandbox has checked the origin of the request.
   package func approveInSandbox(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     let operators = OperatorRequest(
@@ -136,7 +136,7 @@ extension Administration {
         do throws(InstallationService.Failure) {
           line.record.note(try await service.revoke(id, onFound: found(line)))
         } catch {
-          // Another operator was faster.
+          // Another operator has revoked the installation meanwhile.
           if case .refused = error { continue }
           answered = line
           throw error
@@ -173,7 +173,9 @@ extension Administration {
     return code
   }
 
-  /// Answers off the event loop, with an audit line if something changes.
+  /// Runs the work in a task and responds.
+  ///
+  /// - Parameter action: The action for the audit line; nil to write none.
   private func answer(
     _ operators: OperatorRequest, _ exchange: inout Exchange, _ action: AuditedAction?,
     _ body: @escaping @Sendable (inout OperatorLine) async throws(InstallationService.Failure) -> Response

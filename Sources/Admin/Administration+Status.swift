@@ -1,4 +1,5 @@
-// `GET /admin/status`: everything that operators see at a glance.
+// `GET /admin/status` and `GET /admin/decisions`: the state of the server for operators, and recent
+// decisions.
 
 package import API
 import Appointments
@@ -133,7 +134,7 @@ extension Administration {
     return .object(configuration)
   }
 
-  /// Which server this is: its host, release and account.
+  /// The server's host, release, account and region.
   private func server(_ generation: Generation) -> JSONValue {
     let talkdesk = generation.configuration.talkdesk
     var server: JSONObject = ["instance": .string(HostName.current), "version": .string(Version.current)]
@@ -145,7 +146,7 @@ extension Administration {
     return .object(server)
   }
 
-  /// The callbacks on their way to Talkdesk.
+  /// The number of callbacks that are being sent to Talkdesk, and the number that wait for it.
   private var queue: JSONValue {
     let load = runtime.callbacks.queue.load
     return ["running": StatusDocument.number(load.running), "waiting": StatusDocument.number(load.waiting)]
@@ -163,7 +164,7 @@ extension Administration {
     return store
   }
 
-  /// Every brake that is on. The brake on each number has no `used_ratio`.
+  /// All brakes (safety limits) that are on. The brake on each number has no `used_ratio`.
   private func brakes(_ generation: Generation) -> [JSONValue] {
     let policy = generation.decider.policy
     let figures = policy.brakes

@@ -18,7 +18,7 @@ package import Serving
 package import Store
 import Texts
 
-/// A request of an authenticated operator, whose role allows it.
+/// A request of an authenticated operator whose role allows the request.
 package struct OperatorRequest: Sendable {
   package let by: Operator
   /// The configuration that serves the request, even after a reload.
@@ -35,9 +35,9 @@ package struct OperatorRequest: Sendable {
   }
 }
 
-/// Answers `/metrics` and `/admin/*`.
+/// The handlers of `/metrics` and `/admin/*`.
 package final class Administration: Sendable {
-  /// The configuration in use.
+  /// The generations of the configuration. The current one is in use.
   package let generations: Generations
   let runtime: Runtime
   let store: any Store
@@ -50,14 +50,14 @@ package final class Administration: Sendable {
   /// The routes whose latency the status shows.
   // Our text: the paths of this server.
   let appRoutes: Set<String>
-  /// Nil without a store key.
+  /// Makes the calls of appointments; nil without a store key.
   let keeper: AppointmentKeeper?
-  /// Where refusals and changes are noted.
+  /// The log for refusals and changes.
   package let log: Log
   package let clock: StoreClock
   let started: UnixTime
-  /// Separate from the callers' throttle, so that failed logins of apps cannot lock operators out of the kill
-  /// switch.
+  /// The counter of wrong tokens. It is separate from the callers' throttle, so that failed logins of apps
+  /// cannot lock operators out of the kill switch.
   package let throttle = LoginThrottle()
 
   /// - Parameter appRoutes: The routes whose latency the status shows.
@@ -87,7 +87,7 @@ package final class Administration: Sendable {
 
   /// `GET /metrics`
   package func showMetrics(_ operators: OperatorRequest, _ exchange: inout Exchange) {
-    // Looking at thousands of file descriptors takes milliseconds, which would block the event loop for too
+    // Counting thousands of file descriptors takes milliseconds, which would block the event loop for too
     // long.
     let responder = exchange.deferred()
     Task { [metrics] in responder.respond(metrics.response()) }
@@ -112,7 +112,8 @@ package final class Administration: Sendable {
     _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
   ) throws(Problem) {
     let wanted = try StopRequest(request.content, isStop: false)
-    // Operators can resume everything that is stopped, configured or not.
+    // Operators can resume everything that is stopped, even if the configuration no longer has the app or
+    // caller.
     if !runtime.stops.stops.list.contains(where: { $0.target == wanted.target }) {
       try check(wanted.target, operators.generation)
     }
@@ -208,7 +209,7 @@ package final class Administration: Sendable {
     }
   }
 
-  /// Refuses an unknown name: a stop that stops nothing must not look like one that does.
+  /// Refuses an unknown app or caller, because an operator would believe in a stop that stops nothing.
   private func check(_ target: Stop.Target, _ generation: Generation) throws(Problem) {
     let known: [String]
     switch target {
@@ -266,13 +267,13 @@ package final class Administration: Sendable {
   }
 }
 
-/// The texts for log and operator about a change that the store did not confirm.
+/// The texts for log and operator about a stop or resume that the store did not confirm.
 struct UnsavedChange {
   let log: String
   let detail: String
 
-  /// The stop applies to this instance until the store works again. A store that did not respond may have
-  /// saved it.
+  /// The texts about a stop. It applies only to this instance until the store works again. A store that did
+  /// not respond may have saved it.
   static func stop(_ error: StoreError) -> UnsavedChange {
     UnsavedChange(
       log:
@@ -282,7 +283,8 @@ struct UnsavedChange {
         + (error.isInDoubt ? " The database may have saved it after all: run `callgate status`." : ""))
   }
 
-  /// The server resumes nothing until the store has saved it. A store that did not respond may have saved it.
+  /// The texts about a resume. The server resumes nothing until the store has saved the change. A store
+  /// that did not respond may have saved it.
   static func resume(_ error: StoreError) -> UnsavedChange {
     error.isInDoubt
       ? UnsavedChange(
@@ -296,7 +298,7 @@ struct UnsavedChange {
 }
 
 extension Log {
-  /// Logs the stops that were not saved and have ended, because the store is back.
+  /// Logs the unsaved stops that have ended because the store works again.
   package func write(lapsed stops: [Stop]) {
     for stop in stops { write(stop, "a stop that was not saved has ended because the database is back") }
   }

@@ -11,7 +11,7 @@ import Responses
 import Store
 
 extension CallbackQuery {
-  /// The size of a page by default.
+  /// The default number of callbacks on a page.
   static let standardLimit = 50
 
   /// Reads `status`, `after` and `limit`.
@@ -35,7 +35,8 @@ extension CallbackQuery {
 
 extension CallbackDocument {
   /// A page of callbacks, the newest first.
-  /// - Parameter limit: The requested size: a full page names the beginning of the next one.
+  /// - Parameter limit: The requested number. A full page has `next`, the ID after which the next page
+  ///   starts.
   static func list(_ records: [StoredCallback], limit: Int) -> JSONValue {
     var document: JSONObject = ["callbacks": .array(records.map { .object(entry($0)) })]
     if records.count == limit, let last = records.last { document["next"] = .string(last.id.description) }

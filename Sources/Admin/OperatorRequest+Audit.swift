@@ -19,7 +19,7 @@ struct OperatorLine: Sendable {
   }
 
   /// Writes the line.
-  /// - Parameter code: Why the request failed or was refused. Nil if it succeeded.
+  /// - Parameter code: The problem's code if the request failed or was refused; nil if it succeeded.
   func append(to audit: AuditLog, _ code: Problem.Code? = nil) {
     var record = record
     if let code { (record.outcome, record.code) = (code.isError ? .error : .deny, code) }
@@ -28,7 +28,7 @@ struct OperatorLine: Sendable {
 }
 
 extension OperatorRequest {
-  /// The line of a request for a change.
+  /// Starts the audit line of the request.
   func line(_ action: AuditedAction, _ exchange: borrowing Exchange) -> OperatorLine {
     var record = AuditRecord(action: action, requestID: context.requestID, address: address)
     (record.trace, record.by) = (context.trace, by.identity)

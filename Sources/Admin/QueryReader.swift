@@ -3,17 +3,17 @@
 import API
 import HTTP
 
-/// The items of a request's query, read one by one.
+/// A reader for the items of a request's query, which collects all mistakes.
 struct QueryReader {
   private var mistakes: [Problem.FieldProblem] = []
 
   /// The value of an item; nil if the item is absent, or wrong, which is noted.
   ///
   /// - Parameters:
-  ///   - name: The item's name, for the note.
+  ///   - name: The item's name, for the mistake.
   ///   - item: The item of the query.
   ///   - need: The remedy for a wrong value.
-  ///   - parse: The value of a text; nil refuses the text.
+  ///   - parse: Reads the value from the text; nil refuses the text.
   mutating func value<Value>(
     _ name: String, _ item: Request.QueryItem, _ need: String, _ parse: (String) -> Value?
   )

@@ -16,7 +16,7 @@ import Serving
 
 /// Writes parts of `GET /admin/status`.
 enum StatusDocument {
-  /// The most pairs of app and caller whose opening hours are shown.
+  /// The maximum number of pairs of app and caller whose opening hours are shown.
   private static let mostOpenings = 64
 
   static func number(_ value: Int) -> JSONValue { .number(JSONNumber(Int64(value))) }
@@ -99,8 +99,8 @@ enum StatusDocument {
     return .object(document)
   }
 
-  /// The account in the URL of Talkdesk ID: `acme` in `https://acme.talkdeskid.com/oauth/token`; another host
-  /// as it is.
+  /// The account in the URL of Talkdesk ID: `acme` in `https://acme.talkdeskid.com/oauth/token`; for
+  /// another host, the host itself.
   static func account(_ tokenURL: String) -> String {
     let host = tokenURL.utf8.split(separator: UInt8(ascii: "/")).dropFirst().first ?? tokenURL.utf8[...]
     let labels = host.split(separator: UInt8(ascii: "."), maxSplits: 1)
@@ -108,7 +108,7 @@ enum StatusDocument {
     return String(decoding: isTalkdesk ? labels[0] : host, as: UTF8.self)
   }
 
-  /// Callbacks by their last state, since the start of the process.
+  /// The numbers of callbacks by final state, since the start of the process.
   static func callbacks(_ metrics: ServiceMetrics) -> JSONValue {
     .object(
       ["accepted", "failed", "unknown", "cancelled", "expired"].reduce(into: JSONObject()) {
@@ -116,12 +116,13 @@ enum StatusDocument {
       })
   }
 
-  /// The attestations of a type, or the proofs of keys, that the server has verified.
+  /// The number of checked attestations of a type, or of checked proofs of keys, and how many of them
+  /// failed.
   static func trust(_ kind: (kind: String, judged: Int, failed: Int)) -> JSONValue {
     ["kind": .string(kind.kind), "judged": number(kind.judged), "failed": number(kind.failed)]
   }
 
-  /// An upstream service.
+  /// The outcomes of requests to an upstream service, and the time of the last success.
   static func upstream(_ health: ServiceMetrics.UpstreamHealth) -> JSONValue {
     var document: JSONObject = [
       "upstream": .string(health.name),

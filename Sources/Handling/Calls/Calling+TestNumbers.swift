@@ -57,9 +57,11 @@ extension Handlers {
   /// call.
   private func firstCallback(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackID
   {
-    let first = CallbackIntent(
+    var first = CallbackIntent(
       id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
       contact: intent.contact, key: nil, terms: intent.terms, deadline: intent.deadline)
+    // Without its numbers, the record would look like one of an older release, which may have any call.
+    first.talkdeskNumber = intent.talkdeskNumber
     if case .duplicate(let known) = try await callbacks.store.begin(first, at: now) { return known }
     try await store.settle(
       first.id, CallbackSettlement(.accepted, upstreamStatus: 201, keepsKey: false, at: now))

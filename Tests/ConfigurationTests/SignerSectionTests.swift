@@ -67,6 +67,25 @@ import Testing
         ))
   }
 
+  @Test(arguments: [("", SignatureAlgorithm.PS256), ("key_algorithm: ES384, ", .ES384)])
+  func `the next key has the current key's algorithm unless it has its own`(
+    _ setting: String, _ algorithm: SignatureAlgorithm
+  ) throws {
+    let more = """
+        key_algorithm: PS256
+        next_key:
+          { key_id: key-2, \(setting)signer: { vault: "https://v.example", key: next, auth: { token_file: /t } } }
+      """
+    guard
+      case .key(let key, let next?) = try settings(
+        "vault: https://v.example, key: k, auth: { token_file: /t }", more)
+    else {
+      Issue.record("no next key")
+      return
+    }
+    #expect(key.algorithm == .PS256 && next.algorithm == algorithm)
+  }
+
   @Test(arguments: [
     ("key: k, auth: { token_file: /t }", "talkdesk.signer.vault: is missing"),
     ("vault: https://v.example, auth: { token_file: /t }", "talkdesk.signer.key: is missing"),

@@ -45,6 +45,20 @@ struct RateLimitTests {
     }
   }
 
+  @Test func `what is left is counted in 128 bits where 64 are too few`() throws {
+    // A billion in 30 days. The nanoseconds that are left, times the limit, fit into 64 bits, and no longer with their fraction.
+    let (limit, per) = (Int64(1_000_000_000), Int64(30 * 86_400) * second)
+    let plan = try rate(limit, per: per, burst: 3600)
+    let now = start.nanosecondsSinceEpoch
+    let capacity = 3600 * (per / limit)
+    let left = Int64.max / limit
+    #expect(left < capacity && left.multipliedReportingOverflow(by: limit).overflow == false)
+    // The time from which all is there again, less the span that is left.
+    let state = AllowanceState(mark: now + capacity - left - 1, count: limit - 900_000_000)
+    let remaining = Int64((Int128(left) * Int128(limit) + 900_000_000) / Int128(per))
+    #expect(plan.count(of: state, at: start).remaining == remaining)
+  }
+
   @Test func `obeying Retry-After succeeds and the rate is never exceeded, over thousands of schedules`()
     throws
   {

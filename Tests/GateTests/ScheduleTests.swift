@@ -104,11 +104,19 @@ struct ScheduleTests {
   }
 
   @Test(arguments: [
-    "9:00-18:00", "09:00-18", "09:00–18:00", "24:00-02:00", "09:00-24:01", "09:60-10:00", "09:00-09:00", "",
-    "09:00-18:00 ",
+    "9:00-18:00", "09:00-18", "09:00–18:00", "24:00-02:00", "09:00-24:01", "09:60-18:00", "09:00-18:60",
+    "09:00-25:00", "", "09:00-18:00 ",
   ])
   func `a malformed window is refused`(_ text: String) {
-    #expect(throws: Refusal.self) { try OpeningWindow(text) }
+    #expect {
+      try OpeningWindow(text)
+    } throws: {
+      ($0 as? Refusal)?.message.hasSuffix("is not a window of time") == true
+    }
+  }
+
+  @Test func `a window without time is refused`() {
+    #expect(throws: Refusal.self) { try OpeningWindow("09:00-09:00") }
   }
 
   @Test func `overlapping windows are refused, touching ones are not`() throws {

@@ -104,4 +104,24 @@ import Testing
     #expect(try client.readToEnd().isEmpty)
     #expect(server.server.deferredCount == 0)
   }
+
+  @Test func `a judgement that comes after its client has left does nothing`() async throws {
+    let server = try TestServer()
+    var client: Client? = try server.client()
+    try client?.send(head("/judge"))
+    let responder = try await server.handler.nextResponder()
+    client?.resetOnClose()
+    client = nil
+    try await eventually {
+      server.settle()
+      return server.server.connectionCount == 0
+    }
+    responder.proceed("late")
+    server.settle()
+    #expect(server.server.deferredCount == 0 && server.server.unfinishedOctets == 0)
+    #expect(server.handler.findings.withLock { $0.isEmpty })
+    let next = try server.client()
+    try next.send(head("/a"))
+    #expect(try next.answer().status == 100)
+  }
 }

@@ -40,6 +40,16 @@ private final class Inverter: StreamFilter {
   func finish(wire: inout [UInt8]) { wire += Array("bye".utf8) }
 }
 
+/// A filter that always waits for the rest of a record.
+private final class Holder: StreamFilter {
+  var isEstablished: Bool { true }
+  var heldOctets: Int { 9000 }
+
+  func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState { .open }
+  func send(_ plain: [UInt8], wire: inout [UInt8]) {}
+  func finish(wire: inout [UInt8]) {}
+}
+
 private func inverted(_ text: String) -> [UInt8] { text.utf8.map { ~$0 } }
 
 @Test func `a filter stands between the octets and the network in both directions`() async throws {
@@ -240,4 +250,20 @@ func `honest clients wait for each other's handshakes, and none is ended`(first:
   let content = TestHandler.document.content
   #expect(Array(octets[head.upperBound...].prefix(content.count)) == content)
   #expect(octets[head.upperBound...].dropFirst(content.count).starts(with: "HTTP/1.1 200 OK\r\n".utf8))
+}
+
+@Test func `what a filter holds of a record counts until its client leaves`() async throws {
+  let server = try TestServer { _ in Holder() }
+  var client: Client? = try server.client()
+  try client?.send([0])
+  try await eventually {
+    server.settle()
+    return server.server.unfinishedOctets >= 9000
+  }
+  client?.resetOnClose()
+  client = nil
+  try await eventually {
+    server.settle()
+    return server.server.unfinishedOctets == 0
+  }
 }

@@ -43,6 +43,12 @@ func `what the standard allows is taken`(text: String) {
   #expect(context(text)?.traceID == trace)
 }
 
+// Tracers with ids of 64 bits fill the other half with zeros.
+@Test(arguments: ["00000000000000001234567890123456", "12345678901234560000000000000000"])
+func `half of a trace's id may be zeros`(id: String) {
+  #expect(context("00-\(id)-\(span)-01")?.traceID == id)
+}
+
 @Test(arguments: [
   // Version.
   "ff-\(trace)-\(span)-01", ".0-\(trace)-\(span)-01", "0.-\(trace)-\(span)-01", "000-\(trace)-\(span)-01",

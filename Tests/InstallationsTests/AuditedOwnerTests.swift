@@ -2,7 +2,9 @@
 
 import API
 import Gate
+import JOSE
 import Store
+import StoreSupport
 import Testing
 
 @testable import Installations
@@ -40,5 +42,17 @@ import Testing
     #expect(
       try line("installation", Self.id + "-1795", generation: 1795)
         == #","caller":"installation","subject":"\#(Self.id)""# + named)
+  }
+
+  @Test func `an installation's own requests do not show a number by which the provider names its user`() throws {
+    let installation = Installation(
+      client: InstallationClient(id: try #require(InstallationID(Self.id)), app: "Shop", detail: nil),
+      appID: "shop", user: InstallationUser(callerID: "app-users", subject: "tel:+14155550165"),
+      address: "192.0.2.1", secret: SHA256Digest(of: [7]), generation: 7, createdAt: Instant(seconds: 1),
+      usedAt: Instant(seconds: 1))
+    let known = KnownInstallation(installation)
+    #expect(known.subject == "tel:+14155550165")
+    let members = String(decoding: known.audited.members, as: UTF8.self)
+    #expect(members.hasPrefix(#","caller":"installation","subject":"tel:"#) && !members.contains("4155550165"))
   }
 }

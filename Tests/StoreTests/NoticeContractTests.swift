@@ -254,6 +254,9 @@ import Testing
     intent.notifies = .numbered(1)
     #expect(try await store.begin(intent, at: .noon()) == .begun)
     #expect(try await Self.due(store, 3599).isEmpty)
+    // An app that asks too early has read no result yet.
+    try await store.told(intent.id)
+    try await store.told(booking.id)
     try await store.settle(intent.id, .accepted(at: .noon(1)))
     #expect(try await store.end(booking.id, .expired(due: .noon(3600)), at: .noon(3600)).ended != nil)
     #expect(try await Self.due(store, 1.999).isEmpty)

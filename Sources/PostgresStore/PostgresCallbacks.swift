@@ -1,4 +1,4 @@
-// Reads and writes callback records as PostgreSQL rows.
+// Reads callback records from PostgreSQL rows, and creates the commands that write them.
 
 import Gate
 import JOSE

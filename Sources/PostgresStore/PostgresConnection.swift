@@ -21,7 +21,7 @@ struct PostgresStatement: Sendable {
 /// The result of a statement.
 struct PostgresRows {
   var rows: [PostgresRow]
-  /// How many rows the statement changed.
+  /// The number of rows that the statement changed.
   var changed: Int
 }
 
@@ -45,7 +45,7 @@ final class PostgresConnection {
 
   /// Connects with libpq's parameters, which include those for TLS.
   ///
-  /// - Throws: if the connection is refused, or not made by the deadline.
+  /// - Throws: The failure, if the connection is refused or is not made by the deadline.
   init(_ parameters: [(String, String)], until deadline: MonotonicTime) throws(PostgresFailure) {
     let (names, values) = (try CStrings(parameters.map(\.0)), try CStrings(parameters.map(\.1)))
     let made = PQconnectStartParams(names.pointers, values.pointers, 0)
@@ -155,8 +155,8 @@ final class PostgresConnection {
     }
   }
 
-  /// Ends the transaction that a failed statement left open, and forgets the prepared statements, because
-  /// some may not have been prepared. After that, the connection is like a new one.
+  /// Ends the transaction that a failed statement left open, and drops the prepared statements, because some
+  /// may not have been prepared. After that, the connection is like a new one.
   private func reset(until deadline: MonotonicTime) throws(PostgresFailure) {
     prepared.removeAll()
     for sql in ["ROLLBACK", "DEALLOCATE ALL"] {

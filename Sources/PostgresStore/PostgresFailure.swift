@@ -57,9 +57,9 @@ struct PostgresFailure: Error {
 
   /// A failure to get a connection.
   ///
-  /// libpq gives the SQLSTATE of such a failure only in its text, in the verbose form: `FATAL:  28P01:
-  /// password authentication failed …`, then a line with the place in the server's source. If several servers
-  /// refused, their SQLSTATE counts only if all agree.
+  /// libpq reports the SQLSTATE of such a failure only in its text, in the verbose form: `FATAL:  28P01:
+  /// password authentication failed …`, then a line with the position in the server's source code. If several
+  /// servers refused, their SQLSTATE counts only if all agree.
   static func connection(verbose text: String) -> PostgresFailure {
     var states: Set<String> = []
     var lines: [Substring] = []

@@ -1,18 +1,19 @@
-// The state that all connections of one open store share: its heartbeat, and transactions with an unknown
-// outcome.
+// The state that all connections of one open store share: its heartbeat, login, route and health, and the
+// transactions with an unknown outcome.
 
 import Platform
 import Store
 import Synchronization
 
-/// An open store: its number, which its connections share, and the time of its last heartbeat. A heartbeat
-/// counts for ten seconds by the server's clock. Before a callback begins, a heartbeat older than three
-/// seconds is renewed.
+/// An open store, as its connections share it. The server considers its instance alive for ten seconds after
+/// each heartbeat, by the server's clock. Before a callback begins, a heartbeat older than three seconds is
+/// renewed.
 package final class PostgresInstance: Sendable {
   private struct Doubts {
     var marks: [PostgresMark] = []
     var isLookedAt = false
-    /// The marks are not checked again before this time. So of many callers only one waits for the server.
+    /// The marks are not checked again before this time, so that only one of many callers waits for the
+    /// server.
     var quietUntil: MonotonicTime?
   }
 
@@ -45,12 +46,12 @@ package final class PostgresInstance: Sendable {
 
   // MARK: Transactions in doubt
 
-  /// The most transactions that are remembered. Each of them cost a connection. The first withdrawal or
-  /// question afterwards checks all of them.
+  /// The maximum number of transactions that are remembered. Each of them broke a connection. The next check
+  /// covers all of them.
   static let mostDoubts = 1024
 
-  /// Remembers a transaction that may be committed, now or later. In it a callback began, an appointment was
-  /// booked or ended, or an installation changed.
+  /// Remembers a transaction that may be committed, now or later: one that began a callback, booked or ended
+  /// an appointment, or changed an installation.
   func doubt(_ mark: PostgresMark) {
     doubts.withLock { doubts in
       if doubts.marks.count == Self.mostDoubts { doubts.marks.removeFirst() }
@@ -61,8 +62,8 @@ package final class PostgresInstance: Sendable {
   /// Whether transactions are in doubt.
   var hasDoubts: Bool { doubts.withLock { !$0.marks.isEmpty } }
 
-  /// The transactions to check; nil while another task checks them, or did so less than half a second ago and
-  /// found some that had not ended. Call `looked` afterwards.
+  /// The transactions to check; nil while another task checks them, and for half a second after a check that
+  /// failed or found some that had not ended. Call `looked` afterwards.
   func lookAtDoubts(at now: MonotonicTime) -> [PostgresMark]? {
     doubts.withLock { doubts in
       if doubts.isLookedAt { return nil }
@@ -76,7 +77,7 @@ package final class PostgresInstance: Sendable {
   func ended(_ mark: PostgresMark) { doubts.withLock { $0.marks.removeAll { $0 == mark } } }
 
   /// Notes that a task has checked the transactions.
-  /// - Parameter isAll: Whether all checked transactions have ended.
+  /// - Parameter isAll: Whether the check succeeded and all transactions have ended.
   func looked(isAll: Bool, at now: MonotonicTime) {
     doubts.withLock { doubts in
       doubts.isLookedAt = false

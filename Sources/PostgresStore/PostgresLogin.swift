@@ -1,4 +1,4 @@
-// The address that new connections of a store use, whose login may change while the server runs.
+// The address that new connections of a store use. Its user and password may change while the server runs.
 
 package import DatabaseURL
 import Synchronization
@@ -25,7 +25,7 @@ package final class PostgresLogin: Sendable {
 
   /// Reads the address again after the database refused a login. Call it once for each refused connection, so
   /// that the pauses between connections bound the reading, too.
-  /// - Returns: Whether there is another address to try.
+  /// - Returns: Whether the address has changed, so that another try makes sense.
   func refresh(after refused: PostgresAddress) -> Bool {
     if address.text == refused.text, let found = read() { use(found) }
     return address.text != refused.text

@@ -1,4 +1,4 @@
-// Marks each transaction, so that its outcome can be found when the server did not answer the COMMIT.
+// Marks each transaction, so that its outcome can be found if the server did not answer the COMMIT.
 
 /// The row that each transaction writes first, in `callgate_commit`, under its connection's number. The
 /// transaction locks that row until its end. So a session that reads the row waits for a running transaction,

@@ -6,7 +6,7 @@ import Platform
 import Store
 import Synchronization
 
-/// The knowledge that a store's connections share: which server to try first, and when to try again after a
+/// What a store's connections know about its servers: which one to try first, and when to try again after a
 /// failure.
 ///
 /// If a server refuses, libpq tries the next server, or the next address of its name. If a server does not
@@ -20,10 +20,10 @@ final class PostgresRoute: Sendable {
     var closed: (until: MonotonicTime, error: StoreError)?
   }
 
-  /// The least time for each server, however many there are.
+  /// The minimum time for each server, however many there are.
   static let leastShare = Duration.seconds(1)
 
-  /// Returns a server once for each address of its name.
+  /// A function that returns a server once for each address of its name.
   typealias Resolve = @Sendable (PostgresHost) throws(PostgresFailure) -> [PostgresHost]
 
   private let clock = SystemClock()
@@ -49,8 +49,8 @@ final class PostgresRoute: Sendable {
     }
   }
 
-  /// Notes that no connection could be made, or that one broke twice, and starts a pause. A failure during
-  /// the pause belongs to the same outage and changes nothing.
+  /// Notes that no connection could be made, that one broke twice, or that the server did not respond in
+  /// time, and starts a pause. A failure during the pause belongs to the same outage and changes nothing.
   func failed(_ error: StoreError, at now: MonotonicTime) {
     state.withLock { state in
       if let closed = state.closed, now < closed.until { return }
@@ -148,8 +148,8 @@ final class PostgresRoute: Sendable {
 extension PostgresHost {
   /// This server, once for each address of its name.
   ///
-  /// - Throws: if the name has no address. The system looks the name up, which may take as long as its
-  ///   settings allow.
+  /// - Throws: The failure, if the name has no address. The system looks the name up, which may take as long
+  ///   as its settings allow.
   func resolved() throws(PostgresFailure) -> [PostgresHost] {
     // A folder means a local socket.
     guard let name, address == nil, !name.hasPrefix("/") else { return [self] }

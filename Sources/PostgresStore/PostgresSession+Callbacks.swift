@@ -1,4 +1,4 @@
-// How a PostgreSQL session reads, recovers and deletes callback records.
+// Reads, recovers and deletes callback records in a PostgreSQL session.
 
 package import Gate
 import JOSE
@@ -181,7 +181,7 @@ extension PostgresSession {
   /// Locks the appointments of a revoked or replaced installation, in the open transaction, and ends them or
   /// moves them to the new installation.
   ///
-  /// - Parameter receipts: Reads from its content which allowances an ending appointment gives back. No
+  /// - Parameter receipts: Reads from the content of an ending appointment which allowances to give back. No
   ///   change of the content changes that.
   /// - Returns: The writes, and the appointments that end; nil if a move came in between, so that the
   ///   transaction must start again.
@@ -251,8 +251,10 @@ extension PostgresSession {
     instance.seen(at: now)
   }
 
-  /// An instance is gone if it was closed, or ten seconds after its last heartbeat by the server's clock, if
-  /// this instance sent heartbeats all that time. So an outage of the server makes no instance seem gone.
+  /// Recovers the pending records of instances that are gone: those that were closed, and those whose last
+  /// heartbeat is more than ten seconds old by the server's clock, if this instance sent heartbeats all that
+  /// time. So an outage of the server makes no instance seem gone. Also recovers overdue records of this
+  /// instance that are not in `inHand`.
   package func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError)
     -> RecoveredRecords
   {
@@ -296,7 +298,7 @@ extension PostgresSession {
 
   // MARK: Forgetting
 
-  /// Purges everything in one round, whatever `most` says.
+  /// Deletes the heartbeats of instances that are gone, and old marks, all at once: `most` has no effect.
   package func finishPurge(most: Int) throws(StoreError) -> Int {
     try use { connection throws(PostgresFailure) in
       _ = try connection.run(

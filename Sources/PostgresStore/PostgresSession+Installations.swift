@@ -1,14 +1,14 @@
-// How a PostgreSQL session reads and writes installations and the requests for them.
+// Reads and changes installations and the requests for them in a PostgreSQL session.
 
 package import Gate
 import JOSE
 package import Store
 
 extension PostgresSession {
-  /// Takes five kinds of locks, always in this order: the list of requests, a user, an installation, an App
-  /// Attest key, a phone's key. If the installation is revoked or replaced, its row and its appointments are
-  /// locked after these. Each lock ends with the transaction. Two names with the same hash wait for each
-  /// other, which costs time and nothing else.
+  /// Takes up to five kinds of locks, always in this order: the list of requests, a user, an installation, an
+  /// App Attest key, a phone's key. If the installation is revoked or replaced, its row and its appointments
+  /// are locked after these. Each lock ends with the transaction. Changes whose names have the same hash wait
+  /// for each other, which costs time and nothing else.
   package func changeInstallation<Result>(
     _ scope: InstallationScope, at now: Instant, receipts: ReceiptReader,
     onOutcome: (InstallationOutcome<Result>) -> Void,

@@ -1,4 +1,4 @@
-// How a PostgreSQL session reads and writes devices and claims.
+// Reads and changes devices and claims in a PostgreSQL session.
 
 package import Gate
 package import JOSE
@@ -7,8 +7,8 @@ package import Store
 extension PostgresSession {
   // MARK: Devices
 
-  /// Registrations of one token run one after the other. Otherwise two of them could both find no row and
-  /// both insert one. The installation is locked first, as in each transaction.
+  /// Registers a device. Registrations of one token run one after the other. Otherwise two of them could both
+  /// find no row and both insert one. The installation is locked first, as in each transaction.
   package func registerDevice(_ device: StoredDevice) throws(StoreError) -> DeviceRegistration {
     var registration = DeviceRegistration.ended
     try once { connection, mark throws(PostgresFailure) in
@@ -91,8 +91,8 @@ extension PostgresSession {
 
   // MARK: Claims
 
-  /// Runs under the lock of the installation. Otherwise two calls would count the same claims and leave one
-  /// too many.
+  /// Opens a claim under a lock of the installation. Otherwise two calls would count the same claims and
+  /// leave one too many.
   package func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
     try lapse { maker in
       let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.id.bytes).low)
@@ -162,9 +162,9 @@ extension PostgresSession {
     return lapsed
   }
 
-  /// Locks a row, and changes it if it is there: one transaction.
+  /// Runs one transaction that locks a row and, if there is such a row, runs a command.
   ///
-  /// - Returns: Whether the row was there.
+  /// - Returns: Whether there was such a row.
   func change(
     _ lock: PostgresStatement, _ row: [String?], then change: PostgresCommand
   ) throws(StoreError) -> Bool {

@@ -1,4 +1,4 @@
-// How a session reads the schema of a PostgreSQL store and brings it up to date.
+// Reads the schema of a PostgreSQL store, and upgrades it.
 
 import Platform
 package import Store
@@ -20,8 +20,8 @@ extension PostgresSession {
     }
   }
 
-  /// Brings the schema up to date. If it already is, nothing is locked or written, so the server can run with
-  /// a role that must not create tables.
+  /// Upgrades the schema to this release's version. If it already has that version, nothing is locked or
+  /// written, so the server can run with a role that must not create tables.
   package func migrate(_ wait: MigrationWait) throws(StoreError) -> Bool {
     instance.route.reopen()
     var found = 0
@@ -83,8 +83,8 @@ extension PostgresSession {
     return try version[0].rows.first.map { row throws(PostgresFailure) in Int(try row.integer(0)) } ?? 0
   }
 
-  /// Reads the version of the schema; 0 if there is none. Also proves that this role can write, in a
-  /// transaction that is rolled back.
+  /// Reads the version of the schema; 0 if there is none. Also checks what this role may do: write, in a
+  /// transaction that is rolled back; with an older schema, change the tables; without a schema, create them.
   package func inspect() throws(StoreError) -> Int {
     var version = 0
     try use { connection throws(PostgresFailure) in

@@ -13,7 +13,7 @@ package final class PostgresSession: DatabaseSession {
   package static let sharesTransactions = false
   /// Recovery saves a heartbeat each time.
   package static let recovery = StoreHealth.Effect.writes
-  /// The longest wait for a new connection, and for the answers to a few statements.
+  /// The longest wait for a new connection, and for the responses to a few statements.
   static let span = Duration.seconds(3)
 
   var clock: any TimeSource { instance.clock }
@@ -293,8 +293,8 @@ package final class PostgresSession: DatabaseSession {
   ///
   /// | what | twice |
   /// |---|---|
-  /// | `updateAll`, `changeStops` | never done twice: it looks for its mark first |
-  /// | `change` | what is removed stays removed |
+  /// | `once`, as in `updateAll` and `changeStops` | takes effect once: it reads its mark first |
+  /// | `change` | sets the same values again; what is removed stays removed; only serials rise |
   /// | `recover` | an `unknown` record stays so; fewer are counted |
   /// | `signalLife`, `endInstance`, `settleDoubts` | has the same effect again |
   /// | `updateKeys` | reads the keys again, under their lock |

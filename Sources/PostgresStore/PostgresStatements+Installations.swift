@@ -17,7 +17,7 @@ extension PostgresStatements {
       FROM unnest($1::uuid[], $2::bigint[]) AS new (id, used) WHERE kept.id = new.id AND kept.used < new.used
       """)
 
-  /// Deletes installations, but saves the ids that an operator has approved: a new installation with such an
+  /// Deletes installations, but keeps the ids that an operator has approved: a new installation with such an
   /// id must not get the name of the old one.
   static let purgeInstallations = PostgresStatement(
     name: "callgate_purge_installations",

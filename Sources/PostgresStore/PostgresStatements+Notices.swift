@@ -35,8 +35,8 @@ extension PostgresStatements {
       """)
   // MARK: Claims
 
-  /// Locks a live claim. If an installation and a time are given, the claim must belong to the installation
-  /// and expire after the time.
+  /// Locks a live claim. Each further parameter that is not NULL adds a condition: the claim belongs to the
+  /// installation (`$2`), expires after the time (`$3`), and has the generation (`$4`) or none.
   static let lockClaim = PostgresStatement(
     name: "callgate_lock_claim",
     sql: """

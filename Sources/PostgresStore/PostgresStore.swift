@@ -14,14 +14,14 @@ package typealias PostgresStore = QueuedStore<PostgresSession>
 extension QueuedStore where Session == PostgresSession {
   /// A store in a database. `migrate` makes all connections; otherwise each is made at its first use.
   ///
-  /// - Parameter connections: The most connections, 1 to 64.
+  /// - Parameter connections: The maximum number of connections, 1 to 64.
   package convenience init(
     _ address: PostgresAddress, connections: Int = 3, clock: any TimeSource = SystemClock()
   ) {
     self.init(PostgresLogin(address), connections: connections, clock: clock)
   }
 
-  /// A store in a database whose login may change.
+  /// Creates a store in a database whose login may change.
   package convenience init(
     _ login: PostgresLogin, connections: Int = 3, clock: any TimeSource = SystemClock()
   ) {

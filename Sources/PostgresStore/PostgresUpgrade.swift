@@ -1,4 +1,4 @@
-// Brings the schema of a PostgreSQL store up to date beside instances that serve.
+// Upgrades the schema of a PostgreSQL store while other instances serve requests.
 
 import Glibc
 import Platform
@@ -14,12 +14,12 @@ import Store
 struct PostgresUpgrade {
   /// The number of the lock that upgrades hold: `callgate` as bytes.
   private static let lock: Int64 = 0x6361_6C6C_6761_7465
-  /// How long requests may have to wait behind the upgrade's locks, in milliseconds.
+  /// The longest time that requests wait behind the upgrade's locks, in milliseconds.
   private static let lockTimeout = 500
-  /// The same, once, if a vacuum has locked a table: PostgreSQL cancels an automatic vacuum after
-  /// `deadlock_timeout`, which is one second.
+  /// The same time for one try after a vacuum has locked a table: PostgreSQL cancels an automatic vacuum
+  /// after `deadlock_timeout`, which is one second.
   private static let lockTimeoutForVacuum = 1500
-  /// How long one statement of the changes may run while requests wait for it, in milliseconds.
+  /// The longest time that one statement of the changes runs while requests wait for it, in milliseconds.
   private static let statementTimeout = 1700
   /// The pause between two checks of what blocks the upgrade.
   private static let pause = Duration.milliseconds(500)
@@ -39,7 +39,7 @@ struct PostgresUpgrade {
   private var reported = ""
 
   /// - Parameters:
-  ///   - deadline: When to stop waiting; nil for never.
+  ///   - deadline: The time at which the upgrade stops waiting; nil for never.
   ///   - report: Called with a sentence for operators when the upgrade builds an index or waits for something
   ///     new.
   init(
@@ -54,8 +54,8 @@ struct PostgresUpgrade {
 
   /// Runs the missing steps. If several upgrades run at once, one works and the others wait.
   ///
-  /// - Returns: The version afterwards, which is greater than the latest one if a newer release has upgraded
-  ///   the schema.
+  /// - Returns: The version afterwards. It is greater than the latest one that this release knows if a newer
+  ///   release has upgraded the schema.
   mutating func run() throws(PostgresFailure) -> Int {
     while true {
       // A lock statement that waits would hold a snapshot, and the index builds of the other upgrade would

@@ -1,4 +1,4 @@
-// The statements of a declared table in PostgreSQL, and its values as text.
+// Creates PostgreSQL statements for a declared table, and converts its values to and from text.
 
 import Gate
 import Store
@@ -17,7 +17,7 @@ extension ColumnType {
 }
 
 extension Table {
-  /// The parameters as rows.
+  /// The parameters of a statement, one array for each column, as rows.
   private var rows: String {
     "unnest(\(types.enumerated().map { "$\($0 + 1)::\($1.name)[]" }.joined(separator: ", ")))"
   }

@@ -49,7 +49,7 @@ extension AttentionList {
     let name: String
     let concernsCallbacks: Bool
     let trouble: Troubles.Open
-    /// What a brake allows, in words.
+    /// The limit of a brake, in words.
     var figure = ""
   }
 
@@ -116,7 +116,7 @@ extension AttentionList {
     }
   }
 
-  /// Whether a stop, a quota or a rate refuses callbacks.
+  /// Whether a stop, a brake, a quota or a rate refuses callbacks of some or all callers.
   func holdsCallbacks(_ generation: Generation, _ now: UnixTime) -> Bool {
     runtime.stops.stops.list.contains { ["callback", "all"].contains($0.action.rawValue) }
       || refusing(generation, now).contains(where: \.concernsCallbacks)

@@ -12,7 +12,8 @@ import Synchronization
 import TLS
 
 extension AttentionList {
-  /// A failure of the store. It begins with the log line about it, even if no list is read then.
+  /// The failure of the store, if there is one. The problem starts when the failure is logged, even if no
+  /// list is read then.
   func store(_ now: UnixTime) -> [Attention] {
     let failure = runtime.storeHealth.failure
     guard let trouble = troubles.note(.store, isThere: failure != nil, at: now), let failure else {
@@ -52,7 +53,8 @@ extension AttentionList {
     ]
   }
 
-  /// A difference between this machine's clock and the store's.
+  /// A difference between this machine's clock and the store's. Also listed while the two have not been
+  /// compared.
   func machineClock(_ now: UnixTime) -> [Attention] {
     let standing = runtime.storeHealth.clockStanding
     // Without its store the server cannot compare the clocks. The store's own problem is listed already.
@@ -72,7 +74,7 @@ extension AttentionList {
     ]
   }
 
-  /// A new configuration that was rejected.
+  /// A new configuration that was rejected, or that is in use but names another store, which needs a restart.
   func configuration(_ now: UnixTime) -> [Attention] {
     let last = lastReload()
     guard let last, !last.isSuccess || last.movesStore else {
@@ -136,7 +138,7 @@ extension AttentionList {
     ]
   }
 
-  /// How long before it expires a certificate is listed, in seconds.
+  /// The time before its expiry at which a certificate is listed, in seconds.
   private static let certificateNotice: Int64 = 14 * 86_400
 
   /// The certificate that clients see, if it expires within `certificateNotice`.
@@ -154,7 +156,7 @@ extension AttentionList {
     ]
   }
 
-  /// Log and audit lines that were lost within the last minute.
+  /// The number of lost log and audit lines, if the loss of one was noticed within the last minute.
   func log(_ now: UnixTime) -> [Attention] {
     let lost = lostLines()
     let at = losses.withLock { losses in

@@ -10,7 +10,8 @@ import Records
 import Tokens
 
 extension AttentionList {
-  /// Talkdesk ID, from the last exchange for each scope, and the next key of a rotation.
+  /// The problem of Talkdesk ID, from the last exchange for each scope, and the problem of the next key of a
+  /// rotation.
   func talkdeskID(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     let status = generation.scopes.configured(runtime.tokens.status)
     let failures = status.scopes.compactMap {
@@ -55,7 +56,7 @@ extension AttentionList {
     return entries
   }
 
-  /// The lookup of numbers, if the last one failed.
+  /// The problem of the lookup of numbers, if the last lookup failed.
   func screening(_ generation: Generation) -> [Attention] {
     guard generation.configuration.numbers?.screening != nil, generation.decider.policy.asksScreening,
       let trouble = troubles.present(.screening)
@@ -69,7 +70,7 @@ extension AttentionList {
     ]
   }
 
-  /// The Callback API, if the last callback met a problem there, and how long its pause lasts.
+  /// The problem of the Callback API, if the last callback met one there, and the end of its pause.
   func callbackAPI(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     guard generation.configuration.talkdesk.upstream != nil, let trouble = troubles.present(.callbackAPI)
     else { return [] }

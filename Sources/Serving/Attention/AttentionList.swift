@@ -19,7 +19,8 @@ package final class AttentionList: Sendable {
   package enum Callbacks: String, CaseIterable, Sendable {
     /// The server sends callbacks.
     case open
-    /// Talkdesk, its credential or the store fails.
+    /// Talkdesk, its credential or the store fails, this machine's clock is wrong, or audit lines that strict
+    /// mode requires cannot be written.
     case failing
     /// A brake, a quota, a rate or a stop refuses some callbacks.
     case held
@@ -97,7 +98,7 @@ package final class AttentionList: Sendable {
     return isOpen && generation.configuration.talkdesk.upstream != nil ? .open : .closed
   }
 
-  /// Reads every state each second until its task is cancelled, so that the start of each problem is known.
+  /// Reads every state each second until its task is canceled, so that the start of each problem is known.
   package func keepRead() async {
     async let records: Void = unknown.keepRead()
     repeat { _ = entries() } while await clock.hasSlept(until: clock.now + .seconds(1))

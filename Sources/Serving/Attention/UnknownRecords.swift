@@ -16,9 +16,9 @@ package final class UnknownRecords: Sendable {
     package var first: Instant?
   }
 
-  /// The age up to which a record counts.
+  /// The age up to which a record counts, from when it was settled or, if that is not saved, created.
   static let span = Duration.seconds(86_400)
-  /// Limit on the records that are read.
+  /// The maximum number of records that are read.
   static let most = 10_000
   /// The time between two reads.
   private static let interval = Duration.seconds(2)
@@ -35,7 +35,7 @@ package final class UnknownRecords: Sendable {
   /// The counts of the last read.
   package var counts: (callbacks: Counted, tickets: Counted) { latest.withLock { $0 } }
 
-  /// Reads the records every two seconds until the task is cancelled.
+  /// Reads the records every two seconds until the task is canceled.
   package func keepRead() async {
     repeat { await read() } while await clock.hasSlept(until: clock.now + Self.interval)
   }

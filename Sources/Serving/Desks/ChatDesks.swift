@@ -1,4 +1,4 @@
-// Holds the session tokens of all chat desks across reloads, and logs and counts Sendbird's responses.
+// Stores the session tokens of all chat desks across reloads, and logs and counts Sendbird's responses.
 
 package import ChatDesk
 import Configuration
@@ -63,7 +63,8 @@ package final class ChatDesks: Sendable {
     counters = LaneCounters(label: "outcome", words: Self.outcomes.map(\.rawValue), lanes: loops)
   }
 
-  /// Puts a configuration's desks into use, by name. A desk of the same application and URL keeps its tokens.
+  /// Applies the desks of a configuration, and returns them by name. A desk of the same application and URL
+  /// keeps its session tokens.
   func use(_ configuration: Configuration) -> [String: ServedDesk] {
     entries.withLock { entries in
       var next: [String: Entry] = [:]

@@ -1,9 +1,9 @@
-// The parts of the appointment code that survive a reload.
+// The objects for appointments that survive a reload: store keys and waiting requests.
 
 package import Appointments
 package import Sealing
 
-/// The parts of the appointment code that outlive a configuration.
+/// The objects for appointments that outlive a configuration.
 package struct AppointmentParts: Sendable {
   /// The store keys that seal the contents of appointments; nil without a store key.
   package let keys: StoreKeys?

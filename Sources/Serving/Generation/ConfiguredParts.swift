@@ -10,8 +10,8 @@ package import Tokens
 package import Upstream
 
 extension TransportSettings {
-  /// The settings for callbacks. The queue limits how many run, so the transport does not. Each has its own
-  /// connection, and messages are small.
+  /// The transport settings for callbacks. The queue limits how many callbacks run, so the transport does
+  /// not. Each callback has its own connection, and messages are small.
   package static func callbacks(_ authorities: Authorities?, proxies: ProxySettings?) -> TransportSettings {
     TransportSettings(
       authorities: authorities, proxies: proxies, transfersPerPath: 100_000,

@@ -1,4 +1,5 @@
-// Delivers a configuration's callbacks and appointments with the parts that survive a reload.
+// Creates the delivery of callbacks and appointments for a configuration, from the parts that survive a
+// reload.
 
 import API
 package import Appointments

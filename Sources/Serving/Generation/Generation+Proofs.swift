@@ -1,4 +1,4 @@
-// Marks a DPoP proof as used in the allowances, which all instances share.
+// Records each used DPoP proof as an allowance in the store, so that no instance accepts it again.
 
 package import Callers
 import Deciding
@@ -9,9 +9,9 @@ import Store
 package import Trust
 
 extension Generation {
-  /// Uses up a proof, so that it cannot be replayed.
+  /// Records a proof as used, so that it cannot be replayed.
   ///
-  /// - Parameter time: The wall clock.
+  /// - Parameter time: The current time of the wall clock.
   package func spend(_ proof: VerifiedProof, at time: UnixTime) async -> ProofSpending {
     let charge = ProofLimits.charge(proof: Hex.encode(proof.id.bytes))
     switch await decider.ledger.take([charge], at: Instant(time)).outcome {

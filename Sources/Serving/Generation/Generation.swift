@@ -20,8 +20,8 @@ package import Talkdesk
 package import Tokens
 package import Trust
 
-/// One loaded version of the configuration, with what serves it. A request uses the same generation from
-/// beginning to end.
+/// One loaded version of the configuration, with the objects that serve requests under it. A request uses the
+/// same generation from beginning to end.
 package final class Generation: Sendable {
   /// A header field that rules read, by the name they use.
   package struct RuleField: Sendable {
@@ -43,12 +43,12 @@ package final class Generation: Sendable {
   package let numberProofs: NumberProofVerifier?
   /// How App Attest attestations are verified; nil if no app accepts them.
   package let appAttest: AppAttestPolicy?
-  /// Has Google consume the App Check tokens of phones that enroll; nil if they are not consumed.
+  /// Asks Google to consume the App Check tokens of phones that enroll; nil if they are not consumed.
   package let consumer: AppCheckConsumer?
   /// How Play Integrity tokens are decoded; nil if no app accepts them.
   package let play: (decoder: PlayIntegrityDecoder, maximumAge: Int64)?
   package let metrics: ServiceMetrics
-  /// Finds the client's address of a request.
+  /// Finds the address of the client that sent a request.
   package let clientAddress: ClientAddress
   /// Makes the decisions of this generation.
   package let decider: Decider
@@ -76,8 +76,8 @@ package final class Generation: Sendable {
   package let installations: InstallationCallers?
   /// Enrolls, finds and revokes installations; nil in the same cases as `installations`.
   package let installationService: InstallationService?
-  /// Tokens by push, and dialogs; nil if no app has installations and GMS is not configured, or without a
-  /// store key.
+  /// Sends tokens in push notifications, and dialogs. Nil if no app has installations and GMS is not
+  /// configured, or without a store key.
   package let push: TokenPush?
   /// The operators, and the authentication of their requests.
   package let operators: OperatorRegistry
@@ -175,7 +175,7 @@ extension Generation {
   /// How many agents are available, for the facts of a request; nil also if no rule needs the number.
   package var agentsForRules: Int64? { decider.agents() }
 
-  /// Whether an agent is known to be available.
+  /// Whether at least as many agents are known to be available as `LiveSettings.atLeast` requires.
   package var hasAgent: Bool {
     guard let figure = availableAgents, let live = configuration.live else { return false }
     return figure.available >= live.atLeast
@@ -201,9 +201,9 @@ extension Generation {
     return caller.installation?.installation.identity
   }
 
-  /// For each app, the latest last use of installations to delete. An installation is deleted thirty days
-  /// after its idle time, so that a mistake in a configuration deletes no phones. Installations of an app
-  /// without `installations` are not deleted.
+  /// The deletion limit of each app: installations that were last used up to this time are deleted. It is
+  /// thirty days after their idle time, so that a mistake in a configuration deletes no phones. Installations
+  /// of an app without `installations` are not deleted.
   package func unused(at now: Instant) -> [String: Instant] {
     installations?.terms.mapValues { now.advanced(by: .zero - $0.idle - .seconds(30 * 86_400)) } ?? [:]
   }
@@ -215,7 +215,8 @@ extension Generation {
     decider.policy.asksScreening && configuration.numbers?.screening != nil ? numberKey.id(of: phone) : nil
   }
 
-  /// The finding of a saved verdict, for the rules; nil without a valid verdict.
+  /// The finding of a saved verdict, for the rules. Nil if there is no valid verdict, or if lookups are not
+  /// configured.
   package func screening(_ verdict: ScreeningVerdict?) -> ScreeningFinding? {
     configuration.numbers?.screening.flatMap { screening.finding(verdict, $0) }
   }
@@ -255,7 +256,7 @@ package struct Runtime: Sendable {
   /// The lookup of phone numbers.
   package let screening: NumberScreening
   package let appointments: AppointmentParts
-  /// The parts of tokens by push; nil without a store key.
+  /// The objects for push notifications; nil without a store key.
   package var push: PushParts?
   /// The clients of Google's attestation services.
   package let google: KeptGoogle

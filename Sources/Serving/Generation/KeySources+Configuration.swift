@@ -6,7 +6,7 @@ import Documents
 package import Platform
 
 extension KeySources {
-  /// Renews the keys of the current configuration as they become due, until the task is cancelled.
+  /// Renews the keys of the current configuration as they become due, until the task is canceled.
   package func keepFresh(_ generations: Generations, clock: any TimeSource) async {
     while await clock.hasSlept(until: clock.now + .seconds(1)) {
       let generation = generations.current
@@ -27,9 +27,11 @@ extension Configuration {
   /// that.
   fileprivate var fetchesAppCheckKeysAhead: Bool { purpose != .sandbox }
 
-  /// Fetches the keys of every issuer that publishes them, all at the same time.
+  /// Fetches the keys of every issuer that publishes them. Outside the sandbox, also fetches those of App
+  /// Check if an app uses it. All fetches run at the same time.
   ///
-  /// - Returns: A notice for each caller whose issuer did not respond, with the consequence for its users.
+  /// - Returns: A notice for each issuer whose keys could not be fetched, and for App Check, with the
+  ///   consequence for users.
   package func fetchKeys(_ sources: KeySources) async -> [ConfigurationNotice] {
     await withTaskGroup(of: (Int, ConfigurationNotice?).self) { group in
       let issuers =

@@ -1,4 +1,4 @@
-// The parts of tokens by push that survive a reload, and their use by a configuration.
+// The objects for push notifications that survive a reload, and how a configuration uses them.
 
 import Configuration
 package import Platform
@@ -6,7 +6,7 @@ package import PushDelivery
 package import Records
 package import Upstream
 
-/// The parts of tokens by push that outlive a configuration.
+/// The objects for push notifications that outlive a configuration.
 package struct PushParts: Sendable {
   /// The devices and claims.
   package let book: ClaimBook
@@ -37,8 +37,8 @@ package struct PushParts: Sendable {
   /// needs an access token requests one. For the sandbox.
   package func startAnew() { kept.startAnew() }
 
-  /// Makes the tokens by push of a configuration. Without providers, the server sends nothing, but claims can
-  /// still be redeemed.
+  /// Creates the `TokenPush` of a configuration. Without providers it sends nothing, but claims can still be
+  /// redeemed.
   func tokenPush(_ notices: Configuration.Notices?) -> TokenPush {
     let notices = notices ?? Configuration.Notices()
     return TokenPush(

@@ -61,7 +61,8 @@ package final class NumberScreening: Sendable {
     self.clock = clock
   }
 
-  /// The finding of a saved verdict. Nil if it has expired or comes from other settings.
+  /// The finding of a saved verdict. Nil if there is no verdict, or if it has expired or comes from other
+  /// settings.
   package func finding(_ verdict: ScreeningVerdict?, _ settings: ScreeningSettings) -> ScreeningFinding? {
     guard let verdict, verdict.settings == settings.fingerprint, Instant(clock.unixTime) < verdict.ends else {
       return nil
@@ -94,7 +95,7 @@ package final class NumberScreening: Sendable {
         flights.last += 1
         let number = flights.last
         let timer = Task { [weak self, clock] in
-          // If the timer was cancelled, the request has its answer.
+          // If the timer was canceled, the request has its answer.
           guard await clock.hasSlept(until: mine) else { return }
           self?.leave(subject, number)
         }
@@ -120,7 +121,7 @@ package final class NumberScreening: Sendable {
     waiter?.continuation.resume(returning: .found(.failed("Talkdesk did not respond in time")))
   }
 
-  /// Looks a number up, unless another instance has saved a verdict in the meantime.
+  /// Looks a number up, unless the store has a valid verdict, perhaps from another instance.
   private func lookUp(
     _ query: ScreeningQuery, _ settings: ScreeningSettings, base: String, deadline: MonotonicTime
   ) async -> ScreeningAnswer {
@@ -177,7 +178,8 @@ package final class NumberScreening: Sendable {
 }
 
 extension NumberScreening {
-  /// Makes the function that gets verdicts for the rules of a configuration. Nil without a rule `screened`.
+  /// Makes the function that gets verdicts for the rules of a configuration. Nil if the configuration has no
+  /// settings for lookups or no rule `screened`.
   func screener(_ configuration: Configuration) -> NumberScreener? {
     guard let settings = configuration.numbers?.screening, configuration.policy.asksScreening else {
       return nil

@@ -1,4 +1,4 @@
-// Notices when a file of the configuration changes.
+// Detects changes to the files of the configuration.
 
 package import Configuration
 import Dispatch
@@ -8,7 +8,7 @@ import Synchronization
 /// is still being written is not read.
 package final class FileWatch: Sendable {
   private struct State {
-    /// The files as the last load read them, even if it failed.
+    /// The files as a load last read them, or as a poll last reported them.
     var known: [String: FileStamp]
     /// The files at the last poll.
     var seen: [String: FileStamp]?
@@ -47,7 +47,8 @@ package final class FileWatch: Sendable {
   }
 
   /// Polls once.
-  /// - Returns: Whether there is a change to read. It is reported once.
+  /// - Returns: True if the files have changed and two polls in a row saw the same change. Each change is
+  ///   reported once.
   func poll() -> Bool {
     let paths = state.withLock { Array($0.known.keys) }
     // A read can be slow on a network file system. No request waits for it.

@@ -19,7 +19,7 @@ import Tokens
 package final class Reloader: Sendable {
   /// The result of a reload.
   package struct Outcome: Sendable {
-    /// All mistakes, one line each; empty if the new configuration is in use.
+    /// All mistakes; empty if the new configuration is in use.
     package var problems: [DocumentProblem] = []
     /// What operators should know about the new configuration.
     package var notices: [ConfigurationNotice] = []
@@ -27,7 +27,7 @@ package final class Reloader: Sendable {
     package var restartNeeded: [String] = []
     /// The state of the files that were read, or should have been.
     var files: [String: FileStamp] = [:]
-    /// The current generation.
+    /// The number of the generation that is in use after the reload.
     package var generation: Int
     /// When the reload started.
     package var time: UnixTime
@@ -39,7 +39,7 @@ package final class Reloader: Sendable {
     package var isSuccess: Bool { problems.isEmpty }
   }
 
-  /// A function that loads everything as at the start.
+  /// Loads the whole configuration from its sources, as at startup.
   package typealias Load = @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration
 
   private struct State {
@@ -58,7 +58,7 @@ package final class Reloader: Sendable {
   private let useLogin: @Sendable (Configuration.Store) -> Void
   private let log: Log
   private let clock: any TimeSource
-  /// The configuration at the start. Some of it cannot change while the process runs.
+  /// The configuration at startup. Changes to some of its settings need a restart.
   private let started: Configuration
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "callgate.configuration")
@@ -66,9 +66,9 @@ package final class Reloader: Sendable {
   /// Makes a reloader. Loads nothing yet.
   ///
   /// - Parameters:
-  ///   - load: Loads everything as at the start.
+  ///   - load: Loads the whole configuration from its sources, as at startup.
   ///   - upstream: Makes the Talkdesk ID client for the settings of an account, or for no account.
-  ///   - listener: Shows the configured certificate.
+  ///   - listener: The public listener, which gets a new certificate; nil without TLS.
   ///   - watch: Gets the files that were read.
   ///   - useLogin: Gets the store's setting, which may contain a new login.
   package init(
@@ -92,8 +92,8 @@ package final class Reloader: Sendable {
   /// The result of the last reload; nil before the first.
   package var last: Outcome? { state.withLock { $0.last } }
 
-  /// Reloads everything, once earlier reloads have ended.
-  /// - Parameter reason: The reason of the reload, for the log.
+  /// Reloads the whole configuration, once earlier reloads have ended.
+  /// - Parameter reason: The cause of the reload, for the log.
   @discardableResult
   package func reload(because reason: String) async -> Outcome {
     let task = state.withLock { state in
@@ -151,7 +151,8 @@ package final class Reloader: Sendable {
     return outcome
   }
 
-  /// The problem of a file that has become empty, for example on a full disk. Using it would drop every rule.
+  /// The problem of a file that has become empty, for example on a full disk; nil if there is none. Using the
+  /// file would drop every rule.
   private static func emptied(from old: Configuration, to new: Configuration) -> DocumentProblem? {
     guard let place = new.emptyFile, old.emptyFile == nil else { return nil }
     return DocumentProblem(

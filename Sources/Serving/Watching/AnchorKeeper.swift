@@ -5,8 +5,8 @@ package import Platform
 package import Records
 package import Store
 
-/// The job that anchors the audit chain. If the last lines of the file are removed, the store knows a later
-/// anchor than the file has.
+/// The job that anchors the audit chain. If the last lines of the file are removed, the store still has a
+/// later anchor than the file.
 package struct AnchorKeeper: Sendable {
   private let trail: AuditTrail
   private let store: any Store
@@ -17,8 +17,8 @@ package struct AnchorKeeper: Sendable {
     self.store = store
   }
 
-  /// Runs until its task is cancelled. Saves only anchors that are on the disk, so that after a crash the
-  /// store never knows more than the file has.
+  /// Runs until its task is canceled. Saves only anchors that are on the disk, so that after a crash the
+  /// store never has a later anchor than the file.
   package func run(_ clock: any TimeSource) async {
     var saved: AuditTrail.RecordedAnchor?
     var next = clock.now + .seconds(60)
@@ -37,7 +37,7 @@ package struct AnchorKeeper: Sendable {
     if let last = trail.lastAnchor { _ = await save(last) }
   }
 
-  /// Saves an anchor. Returns false if the store failed; the job tries again a second later.
+  /// Saves an anchor. Returns false if the store failed; `run` tries again a second later.
   private func save(_ anchor: AuditTrail.RecordedAnchor) async -> Bool {
     do {
       try await store.save(

@@ -1,4 +1,4 @@
-// Logs when the wall clock has run ahead of the time since boot.
+// Logs when the wall clock jumps ahead of the monotonic clock, as after a virtual machine resumes.
 
 package import Platform
 package import Records
@@ -6,7 +6,7 @@ package import Records
 /// The job that reads the clocks each second. After a virtual machine resumes from a snapshot, the log then
 /// explains why tokens and keys were fetched again.
 package struct ClockWatch {
-  /// The smallest jump that is logged.
+  /// The size that a jump must exceed to be logged.
   static let threshold = Duration.seconds(2)
 
   /// The lowest lead of the wall clock since the last jump, in nanoseconds.
@@ -25,7 +25,7 @@ package struct ClockWatch {
     return ahead
   }
 
-  /// Runs until its task is cancelled.
+  /// Reads the clocks each second until its task is canceled, and logs each jump.
   package static func run(_ clock: any TimeSource, _ log: Log) async {
     var watch = ClockWatch(clock.now)
     while await clock.hasSlept(until: clock.now + .seconds(1)) {

@@ -45,8 +45,9 @@ package final class Health: Sendable {
   /// Makes `/readyz` report from now on that this instance is shutting down.
   package func beginDrain() { draining.store(true, ordering: .relaxed) }
 
-  /// Whether this instance can serve. Trouble at Talkdesk or at an issuer of callers' tokens is only a
-  /// warning: an outage there must not take every instance out of service.
+  /// The response of `/readyz`, which says whether this instance can serve. Trouble at Talkdesk or at an
+  /// issuer of callers' tokens is only a warning: an outage there must not take every instance out of
+  /// service.
   package func readiness() -> Response {
     let isDraining = draining.load(ordering: .relaxed)
     let problems = upstreamProblems
@@ -128,7 +129,7 @@ package final class Health: Sendable {
   /// Whether the store works and the server knows the stops in it.
   private var isStoreWell: Bool { store.failure == nil && attention.runtime.stops.isKnown }
 
-  /// How far this machine's clock is ahead of the store's.
+  /// The check of this machine's clock, with its lead over the store's clock if that is known.
   private var clock: JSONValue {
     var check: JSONObject = ["status": .string(store.clockStanding.word)]
     if let ahead = store.clockAhead {
@@ -137,7 +138,8 @@ package final class Health: Sendable {
     return .object(check)
   }
 
-  /// The state of Talkdesk's tokens; nil for a server without a Talkdesk account, which serves chat desks only.
+  /// The state of Talkdesk's tokens; nil for a server without a Talkdesk account, which serves chat desks
+  /// only.
   private var talkdesk: TokenSourceStatus? {
     let generation = generations.current
     return generation.configuration.talkdesk.upstream == nil

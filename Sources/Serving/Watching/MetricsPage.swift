@@ -25,7 +25,7 @@ package struct MetricsPage: Sendable {
   let health: Health
   /// How many log and audit lines were lost.
   let lostLines: @Sendable () -> Int
-  /// Limit on simultaneous connections.
+  /// The maximum number of simultaneous connections of clients.
   let connectionLimit: Int
 
   package init(
@@ -47,7 +47,7 @@ package struct MetricsPage: Sendable {
     self.connectionLimit = connectionLimit
   }
 
-  /// Limit on the scopes to show. More would make every scrape larger.
+  /// The maximum number of scopes to show. More would make every scrape larger.
   private static let mostScopes = 64
 
   /// The page as a response.

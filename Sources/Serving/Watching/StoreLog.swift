@@ -42,9 +42,10 @@ package struct StoreLog: Sendable {
 }
 
 extension Log {
-  /// Logs the changes to the store keys at startup, and from when the previous key is not needed.
+  /// Logs which store keys were added or retired at startup, and which previous key can be removed.
   ///
-  /// - Parameter level: Below `info` for the sandbox, whose key no operator has to save.
+  /// - Parameter level: The level of the line about an added key: below `info` for the sandbox, whose key no
+  ///   operator has to save.
   package func write(_ changes: KeyChanges, _ level: LogSettings.Level) {
     if let added = changes.added {
       write(level, "database opened", ["store_key": "\(added.id)"])

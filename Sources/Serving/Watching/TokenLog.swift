@@ -1,12 +1,12 @@
-// Logs token requests to Talkdesk ID.
+// Logs token requests to Talkdesk ID, and the keys that it accepts or refuses.
 
 import HTTP
 import Platform
 import Records
 import Tokens
 
-/// Writes one line for each request to Talkdesk ID: its key and outcome, but never a token, an assertion or,
-/// above `debug`, Talkdesk's own words.
+/// Writes lines about requests to Talkdesk ID and their keys, but never a token, an assertion or, above
+/// `debug`, Talkdesk's own words.
 struct TokenLog {
   let log: Log
 

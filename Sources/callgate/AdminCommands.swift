@@ -5,7 +5,7 @@ import Diagnosis
 import Gateway
 import Glibc
 
-/// `callgate status`: how a running server is doing.
+/// `callgate status`: shows the state of a running server.
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
@@ -55,7 +55,7 @@ struct StopTarget: ParsableArguments {
   /// The alternative words for actions, for the help.
   private static let words = StopOrder.words.map { "\($0.word) (\($0.action))" }.joined(separator: ", ")
 
-  /// The order without reason and duration.
+  /// The order that these options describe, without reason and duration.
   var order: StopOrder { StopOrder(scope: scope, id: id, action: StopOrder.action(named: action ?? "all")) }
 
   func validate() throws {

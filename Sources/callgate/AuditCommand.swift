@@ -66,8 +66,8 @@ struct AuditVerifyCommand: ParsableCommand {
     }
   }
 
-  /// Whether a file or variable names the store that has the anchors. The variable with the store key alone
-  /// does not.
+  /// Whether an option or variable names the configuration or the store, which has the anchors. A variable
+  /// with only a store key does not count.
   private var namesStore: Bool {
     let names = [
       "CALLGATE_CONFIG", "CALLGATE_CONFIG_TEXT", "CALLGATE_STATE", "DATABASE_URL", "DATABASE_URL_FILE",

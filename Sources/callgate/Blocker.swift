@@ -13,7 +13,7 @@ final class Blocker: Sendable {
   /// Lets `wait` return.
   func open() { semaphore.signal() }
 
-  /// Runs an asynchronous function and returns what it returns.
+  /// Runs an asynchronous function and returns its result.
   static func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Result {
     let blocker = Blocker()
     let box = Box<Result>()

@@ -37,7 +37,8 @@ struct Callgate: ParsableCommand {
 
   static func main() {
     var arguments = Array(CommandLine.arguments.dropFirst())
-    // A platform that passes its command to the image's entry point repeats the name: `heroku run -- callgate pause`.
+    // Some platforms pass the whole command to the image's entry point, so its name is repeated: `heroku run
+    // -- callgate pause`.
     if arguments.first == "callgate" { arguments.removeFirst() }
     if let mistake = ArgumentMistake.first(in: arguments) {
       Output.message("callgate: \(mistake.message)")
@@ -57,8 +58,8 @@ struct Callgate: ParsableCommand {
     }
   }
 
-  /// The message about an unknown first word, with the command that was probably meant. Nil if the word is a
-  /// command or a flag.
+  /// The message about an unknown subcommand, with the one that was probably meant. Nil if the arguments name
+  /// no subcommand, or a known one.
   private static func unknownCommand(
     _ arguments: [String], of command: any ParsableCommand.Type, named name: String
   ) -> String? {

@@ -4,7 +4,7 @@ import ArgumentParser
 import Configuration
 import Gateway
 
-/// `callgate check`: reports everything that would keep `serve` from starting, without starting anything.
+/// `callgate check`: validates the configuration offline, and reports every problem in it.
 struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",

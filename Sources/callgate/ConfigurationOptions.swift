@@ -48,7 +48,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
   }
 
-  /// Prints the first steps if no source of a configuration is given.
+  /// Prints the first steps if neither an option nor a variable names a configuration.
   private static func showFirstSteps(_ sources: ConfigurationSources) {
     let names = ["CALLGATE_CONFIG", "CALLGATE_CONFIG_TEXT", "TD_ACCOUNT_NAME"]
     guard sources.flags.config == nil, names.allSatisfy({ sources.environment[$0] == nil }) else { return }

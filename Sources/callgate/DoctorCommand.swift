@@ -1,4 +1,5 @@
-// The command `callgate doctor`, which tests everything that a server needs and suggests fixes.
+// The command `callgate doctor`, which tests the configuration and the services that a server needs, and
+// suggests fixes.
 
 import ArgumentParser
 import Configuration
@@ -9,7 +10,8 @@ import Glibc
 import Platform
 import Texts
 
-/// `callgate doctor`: checks everything that the server needs.
+/// `callgate doctor`: checks the configuration, Talkdesk ID, the store, issuers and remote policies; or, with
+/// `--token`, a user's token.
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
@@ -79,7 +81,7 @@ struct DoctorCommand: ParsableCommand {
     return Blocker.run { [app] in await Doctor.examine(loaded, token: octets, app: app) }
   }
 
-  /// Limit in bytes of a token: more than any header may have.
+  /// The maximum size of a token in bytes: more than any header may have.
   private static let longestToken = 1 << 21
 
   private func octets(of path: String) throws -> [UInt8] {

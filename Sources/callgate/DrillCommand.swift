@@ -107,8 +107,8 @@ struct TestCallCommand: ParsableCommand {
     try end(report)
   }
 
-  /// Makes the callback, and shows the events of its call until the time has passed or a signal ends the
-  /// watch. Removes the triggers in every case.
+  /// Makes the callback. Unless Talkdesk refuses it, shows the events of its call until the time has passed
+  /// or a signal ends the watch. Then removes the triggers in every case.
   private func run(
     _ drill: Drill, _ configuration: Configuration, watchingFor span: Duration, _ signals: SignalWatch,
     _ file: FactsFile?

@@ -6,13 +6,16 @@ import ArgumentParser
 enum ExitStatus: Int32 {
   /// The arguments are wrong (`EX_USAGE`).
   case usage = 64
-  /// Talkdesk or the network did not respond (`EX_UNAVAILABLE`).
+  /// Talkdesk, a server, the store or the network did not respond, or the port is taken (`EX_UNAVAILABLE`).
   case unavailable = 69
-  /// A fault of this program (`EX_SOFTWARE`).
+  /// A fault of this program, or an unexpected response of the server that it tests or operates
+  /// (`EX_SOFTWARE`).
   case `internal` = 70
-  /// The rules, Talkdesk or the file system refused (`EX_NOPERM`).
+  /// The rules, Talkdesk, a server, the file system or the user refused, or audit lines were changed
+  /// (`EX_NOPERM`).
   case refused = 77
-  /// The configuration is wrong or incomplete (`EX_CONFIG`).
+  /// The configuration or another file is wrong, incomplete or unreadable, or the store cannot be used
+  /// (`EX_CONFIG`).
   case configuration = 78
 
   /// The error that ends a command with this status, after it has printed everything.

@@ -11,7 +11,7 @@ import HTTP
 import Platform
 import Upstream
 
-/// `callgate explain`: the decision on a hypothetical request.
+/// `callgate explain`: shows the decision on a hypothetical request.
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",

@@ -5,7 +5,7 @@ import Configuration
 import Gateway
 import Sandbox
 
-/// The response of a real account, for the commands that run the emulator.
+/// The option with the recorded response of a real account, for the commands that run the emulator.
 struct FactsOption: ParsableArguments {
   @Option(
     name: .customLong("facts"),

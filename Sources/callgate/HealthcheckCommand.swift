@@ -65,7 +65,8 @@ struct HealthcheckCommand: ParsableCommand {
     }
   }
 
-  /// Asks one address. Returns the failure, if any, and whether there is a server at that address.
+  /// Sends a request to one address. Returns the failure, if any, and whether no other address has to be
+  /// tried.
   private static func ask(
     _ transport: CurlTransport, _ address: String
   ) async -> (failure: String?, isFinal: Bool) {

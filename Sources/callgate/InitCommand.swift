@@ -165,8 +165,8 @@ struct InitCommand: ParsableCommand {
     }
   }
 
-  /// Prints wrong and missing flags, so that they appear together with the folder's problem. Works without a
-  /// terminal only, because nothing is asked there.
+  /// Prints wrong and missing flags, so that they appear together with the folder's problem. Call this only
+  /// without a terminal, where `init` asks no questions.
   private func nameMissingAnswers() {
     var interview = SetupInterview(flags, files: .system, home: ProcessEnvironment.variables()["HOME"])
     do throws(SetupFailure) {

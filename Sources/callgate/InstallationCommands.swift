@@ -1,4 +1,5 @@
-// The commands `installations list`, `approve`, `deny` and `revoke`, which operate the installations of a running server.
+// The commands `installations list`, `approve`, `deny` and `revoke`, for the installations of a running
+// server.
 
 import ArgumentParser
 import Diagnosis
@@ -85,7 +86,7 @@ struct InstallationConfirmation: ParsableArguments {
     throw ExitStatus.refused.exit
   }
 
-  /// Shows the request with a user code, asks for confirmation, and sends the command.
+  /// Shows the request that has this user code, asks for confirmation, and sends the command.
   func decide(_ code: String, at admin: AdminOptions, _ question: String, _ command: AdminClient.Command)
     throws
   {

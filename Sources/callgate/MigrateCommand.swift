@@ -6,7 +6,8 @@ import Gateway
 import Sealing
 import Stores
 
-/// `callgate migrate`: brings the store up to date.
+/// `callgate migrate`: updates the schema of the store and, with `--reseal`, encrypts its values with the
+/// current store key.
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",

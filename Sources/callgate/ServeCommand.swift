@@ -211,7 +211,8 @@ struct ServeCommand: ParsableCommand {
     }
   }
 
-  /// Makes a configuration use the sandbox.
+  /// Makes a configuration use the parts of the sandbox. Without `--sandbox` all are nil, and nothing
+  /// changes.
   private static func enter(
     _ emulated: Configuration.Upstream?, _ root: X509Certificate?, _ providers: NoticeProviders?,
     _ adminToken: Secret?, _ users: SandboxUsers?, _ hook: HookSecret?,
@@ -251,7 +252,8 @@ struct ServeCommand: ParsableCommand {
     Secret(Hex.encode(try RandomBytes.make(16)))
   }
 
-  /// The URL of this server on this machine, as far as the configuration knows it.
+  /// The URL of this server on this machine, with the configured port. The port is 0 if the configuration
+  /// asks for a free one.
   private static func localURL(of listen: Configuration.Listen) -> String {
     let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host
     let scheme = listen.tls == nil ? "http" : "https"

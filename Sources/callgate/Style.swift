@@ -3,8 +3,8 @@
 import Glibc
 import Platform
 
-/// Colors for people: only on a terminal, and not if `NO_COLOR` is set (no-color.org) or the terminal is
-/// dumb. Piped output stays plain.
+/// The colors of a stream. They are on only if the stream is a terminal that is not dumb and `NO_COLOR` is
+/// not set (no-color.org). Piped output stays plain.
 struct Style {
   /// The meaning of a color.
   enum Tone: String {

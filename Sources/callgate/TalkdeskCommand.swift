@@ -1,5 +1,5 @@
 // The commands `callgate talkdesk triggers …`, which register the server's webhook with Talkdesk, and
-// `callgate talkdesk queries`.
+// `callgate talkdesk queries`, which lists the queries of Talkdesk's Live API.
 
 import ArgumentParser
 import Configuration

@@ -1,8 +1,9 @@
-// The command `callgate version`, which prints what this program was built from.
+// The command `callgate version`, which prints the version and the commit of this program.
 
 import ArgumentParser
 
-/// `callgate version`: prints the version, the commit and the libraries.
+/// `callgate version`: prints the version and the commit and, with `--json`, also the versions of the
+/// libraries.
 struct VersionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "version",

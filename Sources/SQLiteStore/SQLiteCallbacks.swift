@@ -159,7 +159,7 @@ struct SQLiteCallbacks {
     for name in places.removed { try removePlace.run([.id(name)]) }
   }
 
-  /// Saves a notification that was taken for sending, unless it is already saved.
+  /// Saves a notification that an instance has begun to send, unless it is already saved.
   func put(_ notice: StoredNotice) throws(StoreError) {
     try putNotice.run(NoticeColumn.table.values(of: notice))
   }

@@ -16,8 +16,8 @@ final class SQLiteConnection {
   /// write the same pages again and again, so a longer log costs fewer flushes for each.
   static let logPages = 4000
 
-  /// The same for the volume of a path: at most a quarter of a small volume. A log that fills the volume
-  /// leaves no room for moving it into the database.
+  /// The length of the log, in pages, for the volume of a path: at most a quarter of the volume and at most
+  /// `logPages`, but at least 32. A log that fills the volume leaves no room for moving it into the database.
   static func logPages(for path: String) -> Int {
     var volume = statvfs()
     guard statvfs(path, &volume) == 0 else { return logPages }
@@ -46,8 +46,8 @@ final class SQLiteConnection {
     }
   }
 
-  /// Makes a database in memory. Nothing of it reaches a disk, neither what is sorted nor what a transaction
-  /// would roll back, and `incremental_vacuum` frees its memory.
+  /// Creates a database in memory. Nothing of it reaches a disk, neither temporary tables nor the rollback
+  /// journal, and `incremental_vacuum` frees its memory.
   convenience init() throws(StoreError) {
     try self.init(":memory:", ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
     for pragma in ["auto_vacuum = INCREMENTAL", "temp_store = MEMORY", "journal_mode = MEMORY"] {
@@ -139,7 +139,7 @@ final class SQLiteConnection {
     return moved != 0
   }
 
-  /// How many rows the last statement changed.
+  /// The number of rows that the last statement changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
   /// The error for the result code of the last call, with SQLite's message.

@@ -35,7 +35,7 @@ struct SQLiteInstance: ~Copyable {
     }
   }
 
-  /// Whether another open store is alive.
+  /// Whether another open store is alive. Counts as true while this store has no lock.
   func isAlive(_ other: Int64) throws(StoreError) -> Bool {
     if other == number { return true }
     do throws(SystemError) {

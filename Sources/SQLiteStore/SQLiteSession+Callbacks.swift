@@ -1,4 +1,4 @@
-// How an SQLite session reads, recovers and deletes callback records.
+// Reads and recovers callback records in an SQLite session.
 
 package import Gate
 import JOSE

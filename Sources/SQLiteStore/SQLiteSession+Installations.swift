@@ -1,4 +1,4 @@
-// How an SQLite session reads and writes installations and the requests for them.
+// Reads and changes installations in an SQLite session.
 
 package import Gate
 import JOSE

@@ -1,4 +1,4 @@
-// How an SQLite session reads and changes the store keys in use.
+// Reads and changes the list of store keys in use, in an SQLite session.
 
 package import Gate
 import Sealing
@@ -46,8 +46,8 @@ extension SQLiteSession {
     return keys
   }
 
-  /// For each table: when the last value that a key has sealed expires, and whether a value outlasts its time
-  /// (1 or 0).
+  /// For each table: the time at which the last value that a key has sealed expires, and whether a record
+  /// that has not ended has such a value (1 or 0).
   static func sealed(
     by key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: SQLiteConnection
   ) throws(StoreError) -> [(until: Int64?, open: Int64?)] {

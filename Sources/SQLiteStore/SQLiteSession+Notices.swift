@@ -1,4 +1,4 @@
-// How an SQLite session reads and writes devices and claims.
+// Reads and changes devices and claims in an SQLite session.
 
 package import Gate
 package import JOSE
@@ -145,7 +145,7 @@ extension SQLiteSession {
 
   /// Runs one statement in a transaction, which is committed if it changed something.
   ///
-  /// - Returns: How many rows the statement changed.
+  /// - Returns: The number of rows that the statement changed.
   func change(_ sql: String, _ values: [ColumnValue]) throws(StoreError) -> Int {
     var changed = 0
     try transaction { open throws(StoreError) in

@@ -71,7 +71,7 @@ extension SQLiteSession {
       rollback = try SQLiteStatement(connection, "ROLLBACK")
     }
 
-    /// The statements that are already prepared, by name.
+    /// The shared statements that are already prepared, by name.
     private var known: [String: SQLiteStatement] = [:]
 
     /// Returns the statement with a name, which is prepared once.
@@ -83,7 +83,7 @@ extension SQLiteSession {
       return made
     }
 
-    /// Reads rows.
+    /// Runs a query, whose statement is prepared once, and returns its rows.
     func rows<Row>(_ query: Query<Row>, _ values: [ColumnValue]) throws(StoreError) -> [Row] {
       var rows: [Row] = []
       try statement(query.name, query.sql).run(values) { row in
@@ -92,7 +92,7 @@ extension SQLiteSession {
       return rows
     }
 
-    /// Changes rows.
+    /// Runs a change, whose statement is prepared once.
     func run(_ call: ChangeCall) throws(StoreError) {
       try statement(call.change.name, call.change.withoutLocks).run(call.values)
     }

@@ -1,4 +1,4 @@
-// How a session reads the schema of a SQLite store and brings it up to date.
+// Reads the schema of an SQLite store, and upgrades it.
 
 import Platform
 package import Store

@@ -9,7 +9,7 @@ package import Store
 package final class SQLiteSession: DatabaseSession {
   package typealias Shared = Void
 
-  /// A purge of so many rows takes a few milliseconds.
+  /// The maximum number of rows that one purge deletes, which then takes a few milliseconds.
   package static let portion = 250
   package static let sharesTransactions = true
   /// Recovery writes only if there is something to recover.
@@ -17,14 +17,15 @@ package final class SQLiteSession: DatabaseSession {
 
   /// The file; nil for a database in memory.
   let path: String?
-  /// This open store until it is closed. The connection may be opened again meanwhile.
+  /// The lock that shows other processes that this store is open. It remains when the connection is opened
+  /// again.
   var instance = SQLiteInstance()
   let clock: any TimeSource
   let vfs: String?
   private var open: Open?
   private var backOff = BackOff()
   var closedUntil: (time: MonotonicTime, error: StoreError)?
-  /// Why the database in memory is lost.
+  /// The error by which the database in memory was lost; nil while it is usable.
   private var lost: StoreError?
   /// The file that was opened first. If its path leads to another file or none later, `isReplaced` is set.
   private var file: SQLiteFile.Identity?
@@ -32,7 +33,7 @@ package final class SQLiteSession: DatabaseSession {
   /// While jobs run that are committed together: the shared transaction, and whether it has something to
   /// commit.
   private var shared: (open: Open, isChanged: Bool)?
-  /// When to try next to free room on a full volume.
+  /// The time before which no further attempt is made to free room on a full volume.
   private var nextRoom = MonotonicTime(nanoseconds: 0)
 
   init(path: String?, vfs: String?, clock: any TimeSource = SystemClock()) {
@@ -58,8 +59,7 @@ package final class SQLiteSession: DatabaseSession {
     try transaction(flushing: !jobs.allSatisfy(\.counts)) { open throws(StoreError) in
       let statements = try open.prepared()
       var working = WorkingSet(jobs, ids: statements.ids)
-      // Save this process's heartbeat before its first record: recovery must not take the record for
-      // orphaned.
+      // Lock this store's byte before its first record: recovery must not take the record for orphaned.
       if working.startsCallbacks, !instance.isAlive { try stayAlive() }
       try statements.read(&working)
       working.run(instance: instance.number, at: turn)

@@ -27,7 +27,7 @@ extension QueuedStore where Session == SQLiteSession {
     SQLiteStore(path: nil, vfs: nil, sharing: .process, patience: .seconds(5), clock: clock)
   }
 
-  /// A store whose access to the disk the caller chooses.
+  /// A store in a file that SQLite accesses through a given interface.
   ///
   /// - Parameters:
   ///   - vfs: The name of SQLite's interface to the operating system; nil for the default one.

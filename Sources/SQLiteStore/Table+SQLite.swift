@@ -1,4 +1,4 @@
-// The statements of a declared table in SQLite.
+// The SQLite statement that writes a row of a declared table.
 
 import Store
 

@@ -131,26 +131,29 @@ public struct JWKSet: Sendable {
     public let reason: KeyError
   }
 
-  /// Limit in bytes for a set.
+  /// The maximum size of a set, in bytes.
   public static let maximumBytes = 256 * 1024
-  /// How many keys of a set are read. Further keys are left out.
+  /// The maximum number of keys that are read from a set. Further keys are left out.
   public static let maximumKeys = 64
-  /// The largest RSA key that is accepted from a set. Checking an 8192-bit key takes 0.1 s, and a set is
+  /// The maximum length of an RSA key from a set, in bits. Checking an 8192-bit key takes 0.1 s, and a set is
   /// fetched every minute.
   public static let maximumRSABits = 4096
 
   /// The keys that can verify, in order.
   public let keys: [JWK]
-  /// The entries that were left out, in order: unknown types and encryption keys are normal there (RFC 7517 §5).
+  /// The entries that were left out, in order: unknown types and encryption keys are normal there (RFC 7517
+  /// §5).
   public let skipped: [Skipped]
 
   /// Reads a set key by key: a key that is not understood is left out, and the others stay (RFC 7517 §5).
-  /// Equal keys count once. Different keys with the same `kid`, type and algorithm are all left out: a token
-  /// cannot tell them apart, the first would win, and the order of a set promises nothing.
+  /// Equal keys with the same `kid` and `alg` count once. Different keys with the same `kid`, type and
+  /// algorithm are all left out: a token cannot tell them apart, the first would win, and the order of a set
+  /// means nothing.
   ///
   /// Secrets (`oct`) are read only if `symmetric` is true, because a published set must not contain secrets.
   ///
-  /// - Throws: `JWKSetError` for a value that is not a set, and for a set that mixes secrets with public keys.
+  /// - Throws: `JWKSetError` for a value that is not a set, and for a set that mixes secrets with public
+  ///   keys.
   public init(parsing bytes: [UInt8], symmetric: Bool = false) throws(JWKSetError) {
     let value: JSONValue
     do {

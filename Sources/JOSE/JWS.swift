@@ -4,7 +4,7 @@ public import JSON
 
 /// JSON Web Signature in compact form (RFC 7515 §3.1, §7.1).
 public enum JWS {
-  /// The longest token, unless its reader sets another limit.
+  /// The maximum length of a token, in bytes, unless its reader sets another limit.
   public static let maximumBytes = 8192
   /// How many seconds the `iat` of a JWT is set back if another server checks it. Issuers refuse an `iat` in
   /// the future, some without leeway, and their clocks may be behind this machine's.
@@ -68,11 +68,10 @@ public enum JWS {
 
   /// A parsed token. Trust nothing in it until `verify` has succeeded.
   public struct Compact: Sendable {
-    /// The protected header. Keys it may carry (`jwk`, `jku`, `x5c`, `x5u`) are never looked at.
+    /// The protected header. Keys that it may contain (`jwk`, `jku`, `x5c`, `x5u`) are never used.
     public let header: JSONObject
     /// The content that is signed.
     public let payload: [UInt8]
-    /// The signature's bytes.
     public let signature: [UInt8]
     /// The header's `alg`, as the sender states it. Compare it with the expected one.
     public let algorithmName: String
@@ -115,11 +114,11 @@ public enum JWS {
       return object
     }
 
-    /// The header's `kid`, which only ever chooses among keys that were configured.
+    /// The header's `kid`. It only selects among keys that were configured.
     public var keyID: String? { header["kid"]?.string }
 
-    /// Whether the token says it was signed with this algorithm, the key fits it and the signature is right. The
-    /// algorithm comes from the key's configuration, never from the token.
+    /// Whether the token names this algorithm, the key fits it and the signature is valid. The algorithm
+    /// comes from the key's configuration, never from the token.
     public func verify(with key: PublicKey, algorithm: SignatureAlgorithm) -> Bool {
       SignatureAlgorithm(named: algorithmName) == algorithm
         && key.verify(signature: signature, of: signingInput, algorithm: algorithm)

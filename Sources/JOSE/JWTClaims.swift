@@ -3,7 +3,8 @@
 public import JSON
 import Texts
 
-/// The claims of a JSON Web Token (RFC 7519 §4). Read them only from a token whose signature has been verified.
+/// The claims of a JSON Web Token (RFC 7519 §4). Read them only from a token whose signature has been
+/// verified.
 public struct JWTClaims: Sendable {
   /// Every claim.
   public let members: JSONObject
@@ -11,7 +12,7 @@ public struct JWTClaims: Sendable {
   public let issuer: String?
   /// `sub`; nil if it is absent or not a string. Neither is an error here, because not every reader needs it.
   public let subject: String?
-  /// `aud`, a single string taken as a list of one; nil when absent.
+  /// `aud`; a single string becomes a list of one. Nil if it is absent.
   public let audience: [String]?
   /// `exp`, `nbf` and `iat` in seconds since 1970, fractions kept.
   public let expirationTime: Double?
@@ -20,9 +21,10 @@ public struct JWTClaims: Sendable {
   /// `jti`.
   public let jwtID: String?
 
-  /// Reads a payload. A registered claim of the wrong type is an error, not an absent claim; `sub` is the exception.
+  /// Reads a payload. A registered claim of the wrong type is an error, not an absent claim; `sub` is the
+  /// exception.
   ///
-  /// - Parameter maximumBytes: The longest payload.
+  /// - Parameter maximumBytes: The maximum length of the payload, in bytes.
   public init(payload: [UInt8], maximumBytes: Int = JWS.maximumBytes) throws(JWTError) {
     let value: JSONValue
     do {
@@ -44,7 +46,8 @@ public struct JWTClaims: Sendable {
   /// A claim by its name.
   public subscript(_ name: String) -> JSONValue? { members[name] }
 
-  /// Whether a text can be the subject of a token: 1 to 255 octets, and no control character, which could forge a line in a log.
+  /// Whether a text can be the subject of a token: 1 to 255 octets, and no control character, which could
+  /// forge a line in a log.
   public static func isSubject(_ text: String) -> Bool {
     (1...255).contains(text.utf8.count)
       && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
@@ -112,7 +115,7 @@ extension JWTClaims {
   /// Checks that the claims meet the expectations at a time (RFC 7519 §4.1), with the leeway.
   ///
   /// - Parameter now: seconds since 1970.
-  /// - Throws: the first claim that does not.
+  /// - Throws: An error for the first claim that does not meet them.
   public func validate(_ expected: JWTExpectations, now: Double) throws(JWTError) {
     let leeway = Double(expected.leeway)
     if let expirationTime {
@@ -166,7 +169,7 @@ public enum JWTError: Error, Hashable, Sendable, CustomStringConvertible {
   case notText(claim: String)
   /// A time before 1970, or after the year 9999.
   case outOfRange(claim: String)
-  /// A claim that is demanded is absent.
+  /// A required claim is missing.
   case missing(claim: String)
   case expired, notYetValid, issuedInFuture, livesTooLong
   case wrongIssuer, wrongAudience, wrongType

@@ -24,7 +24,7 @@ enum DER {
     return bytes + content
   }
 
-  /// A non-negative integer from its big-endian bytes, leading zeros dropped as DER wants.
+  /// A non-negative integer from its big-endian bytes, without leading zeros, as DER requires.
   static func integer(_ magnitude: some Collection<UInt8>) -> [UInt8] {
     var content = Array(magnitude.drop { $0 == 0 })
     if content.first.map({ $0 >= 0x80 }) ?? true { content.insert(0, at: 0) }
@@ -44,13 +44,13 @@ struct DERReader {
 
   init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-  /// Bytes not read yet.
+  /// The number of bytes that have not been read yet.
   var remaining: Int { bytes.endIndex - position }
 
   /// The tag of the next element.
   var nextTag: UInt8? { position < bytes.endIndex ? bytes[position] : nil }
 
-  /// Reads the next element whatever its tag is.
+  /// Reads the next element, with any tag of one byte.
   mutating func element() -> (tag: UInt8, content: ArraySlice<UInt8>)? {
     guard remaining >= 2 else { return nil }
     let tag = bytes[position]

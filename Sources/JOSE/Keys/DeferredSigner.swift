@@ -13,7 +13,8 @@ public final class DeferredSigner: Sendable {
     make = { () throws(KeyError) in signer }
   }
 
-  /// Stores how to create the signer at the first call of `get`. After a failure, the next call tries again.
+  /// Stores a function that creates the signer at the first call of `get`. After a failure, the next call
+  /// tries again.
   public init(making make: @escaping @Sendable () throws(KeyError) -> Signer) {
     signer = Mutex(nil)
     self.make = make

@@ -1,8 +1,8 @@
 /// Converts ECDSA signatures between OpenSSL's DER (RFC 3279 §2.2.3) and JOSE's two halves side by side (RFC
 /// 7518 §3.4).
 package enum ECDSASignature {
-  /// R ‖ S, each in `size` bytes. Nil unless the DER is exactly one SEQUENCE of two non-negative INTEGERs in minimal
-  /// form that fit.
+  /// R ‖ S, each in `size` bytes. Nil unless the DER is exactly one SEQUENCE of two non-negative INTEGERs in
+  /// minimal form that fit.
   package static func joined(fromDER der: [UInt8], size: Int) -> [UInt8]? {
     var outer = DERReader(der)
     guard let content = outer.element(DER.sequence), outer.remaining == 0 else { return nil }

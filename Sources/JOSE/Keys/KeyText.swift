@@ -6,7 +6,7 @@ import Texts
 /// onto one line, bare Base64 with or without line breaks, Base64 of a whole PEM, or DER itself. Never
 /// prompts, reads a file or calls a decoder.
 enum KeyText {
-  /// Limit in bytes for a text. An RSA-8192 key as Base64 of a PEM has about 9 kB.
+  /// The maximum length of a text, in bytes. An RSA-8192 key as Base64 of a PEM has about 9 kB.
   static let maximumBytes = 65_536
 
   /// Whether a private or a public key is wanted; labels and refusals depend on it.
@@ -159,7 +159,8 @@ enum KeyText {
     return bytes
   }
 
-  /// Base64 in either alphabet, white space anywhere, padding present or lost.
+  /// Decodes Base64 in either alphabet, with white space anywhere, with or without padding. Nil if it is not
+  /// Base64.
   private static func lenientBase64(_ text: [UInt8]) -> [UInt8]? {
     var characters = text.filter { !isSpace($0) }
     defer { wipe(&characters) }

@@ -4,10 +4,11 @@ public final class PrivateKey: Sendable {
   /// The public half.
   public let publicKey: PublicKey
 
-  /// Reads exactly one private key: PEM under any private label (line breaks may be `\n` escapes or spaces), bare
-  /// Base64 of PKCS#8, SEC1 or PKCS#1, Base64 of a PEM, or raw DER. The numbers are checked against each other.
+  /// Reads exactly one private key: PEM under any private label (line breaks may be `\n` escapes or spaces),
+  /// bare Base64 of PKCS#8, SEC1 or PKCS#1, Base64 of a PEM, or raw DER. The numbers are checked against each
+  /// other.
   ///
-  /// - Throws: what the text is instead, and what to do. Never asks for a passphrase.
+  /// - Throws: `KeyError` that says what the text is instead, and what to do. Never asks for a passphrase.
   public convenience init(_ text: [UInt8]) throws(KeyError) {
     var (der, _) = try KeyText.der(of: text, .privateKey)
     defer { wipe(&der) }

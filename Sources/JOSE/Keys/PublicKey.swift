@@ -9,10 +9,10 @@ public final class PublicKey: Sendable {
   private let key: PKey
   private let pools = Mutex<[SignatureAlgorithm: SignatureContextPool]>([:])
 
-  /// Reads exactly one public key: PEM (SubjectPublicKeyInfo or PKCS#1), its Base64, or DER. The point must lie on
-  /// its curve.
+  /// Reads exactly one public key: PEM (SubjectPublicKeyInfo or PKCS#1), its Base64, or DER. The point must
+  /// lie on its curve.
   ///
-  /// - Throws: what the text is instead, and what to do.
+  /// - Throws: `KeyError` that says what the text is instead, and what to do.
   public convenience init(_ text: [UInt8]) throws(KeyError) {
     let (der, shape) = try KeyText.der(of: text, .publicKey)
     try self.init(subjectPublicKeyInfo: shape == .rsaPublic ? SubjectPublicKeyInfo.rsa(pkcs1: der) : der)

@@ -1,9 +1,10 @@
 // Detects RSA keys from a broken smart-card library (CVE-2017-15361, "ROCA"), which can be factored.
 
-/// The fingerprint of RSA keys made by a broken smart-card library (CVE-2017-15361, "ROCA"): their primes are powers
-/// of 65537 modulo many small primes, and so is the modulus. Such keys can be factored; they are refused.
+/// The fingerprint of RSA keys made by a broken smart-card library (CVE-2017-15361, "ROCA"): their primes are
+/// powers of 65537 modulo many small primes, and so is the modulus. Such keys can be factored; they are
+/// refused.
 enum ROCA {
-  /// The primes the library's generator is built on, for 2048-bit keys and those above.
+  /// The small primes of the library's generator for keys of 2048 bits and more.
   private static let primes: [UInt32] = [
     3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103,
     107, 109,

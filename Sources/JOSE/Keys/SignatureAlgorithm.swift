@@ -1,5 +1,5 @@
-/// The asymmetric signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. Neither `none` nor a MAC is among them, so code that
-/// verifies with a public key can never treat that key as a shared secret.
+/// The asymmetric signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. Neither `none` nor a MAC is among
+/// them, so code that verifies with a public key can never treat that key as a shared secret.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 // The cases are the registered names, letter for letter.
 public enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
@@ -66,7 +66,8 @@ public enum KeyKind: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Bytes of a coordinate and of each half of a signature; nil for a key that is not an ECDSA key.
+  /// The length of a coordinate, and of each half of a signature, in bytes; nil for a key that is not an
+  /// ECDSA key.
   var coordinateBytes: Int? {
     switch self {
     case .p256: 32

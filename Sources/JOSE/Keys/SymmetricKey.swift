@@ -14,7 +14,8 @@ public enum MACAlgorithm: String, CaseIterable, Hashable, Sendable {
   }
 }
 
-/// A shared secret bound to its MAC algorithm. It is a type of its own, so a public key can never be used as one.
+/// A shared secret bound to its MAC algorithm. It is a type of its own, so a public key can never be used as
+/// one.
 public final class SymmetricKey: Sendable {
   public let algorithm: MACAlgorithm
   private let secret: Secret

@@ -2,23 +2,24 @@
 
 import COpenSSL
 
-/// A key for AES-256-GCM (NIST SP 800-38D), with a nonce of 96 random bits for each message and a tag of 128 bits.
+/// A key for AES-256-GCM (NIST SP 800-38D), with a nonce of 96 random bits for each message and a tag of 128
+/// bits.
 ///
 /// Random nonces allow 2³² messages under one key (§8.3). Derive a key for each purpose.
 public struct AESGCM: Sendable {
   /// The error when sealed bytes cannot be opened. It does not reveal which part is wrong.
   public struct BrokenSeal: Error, Hashable, Sendable {}
 
-  /// Bytes of a key.
+  /// The length of a key, in bytes.
   public static let keyByteCount = 32
-  /// Bytes that sealing adds: the nonce in front, the tag at the end.
+  /// The number of bytes that sealing adds: the nonce in front, the tag at the end.
   public static let overhead = nonceByteCount + tagByteCount
   private static let nonceByteCount = 12
   private static let tagByteCount = 16
 
   private let key: Secret
 
-  /// Takes a key of 32 bytes.
+  /// Creates a cipher from a key of 32 bytes.
   public init(_ key: Secret) {
     precondition(key.count == Self.keyByteCount)
     self.key = key

@@ -10,7 +10,7 @@ public enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
   case sha384 = "SHA384"
   case sha512 = "SHA512"
 
-  /// Bytes of the result.
+  /// The length of the result, in bytes.
   public var byteCount: Int {
     switch self {
     case .sha1: 20
@@ -51,8 +51,8 @@ public enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
   }
 }
 
-/// An `EVP_MD`, made by `EVP_MD_fetch` once in the life of the process and never freed: a fetch for every digest
-/// (which the older `EVP_sha256()` does inside) costs as much as the digest.
+/// An `EVP_MD`, made by `EVP_MD_fetch` once in the life of the process and never freed: a fetch for every
+/// digest (which the older `EVP_sha256()` does inside) costs as much as the digest.
 ///
 /// `@unchecked Sendable`: the structure is immutable once fetched and OpenSSL shares it between threads.
 final class DigestMethod: @unchecked Sendable {

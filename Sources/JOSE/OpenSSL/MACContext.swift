@@ -4,7 +4,8 @@ import COpenSSL
 
 /// HMAC-SHA-256 (RFC 2104) under one key, for many messages.
 ///
-/// `EVP_MAC_CTX_new` makes the context, `EVP_MAC_CTX_free` frees it and wipes the key. One thread at a time may use it.
+/// `EVP_MAC_CTX_new` makes the context, `EVP_MAC_CTX_free` frees it and wipes the key. One thread at a time
+/// may use it.
 public struct MACContext: ~Copyable {
   private let context: OpaquePointer
 

@@ -2,7 +2,8 @@
 
 import COpenSSL
 
-/// A call of OpenSSL that failed, with everything it left in this thread's error queue. For operators, never for callers.
+/// A failed call of OpenSSL, with all messages that it left in this thread's error queue. For operators,
+/// never for callers.
 public struct OpenSSLError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The function that failed.
   public let operation: String

@@ -6,8 +6,8 @@ import COpenSSL
 public enum RandomBytes {
   /// Draws the given number of bytes.
   ///
-  /// - Throws: `OpenSSLError` when the generator has no entropy. There is no fallback: a guessable `jti` or key is
-  ///   worse than none.
+  /// - Throws: `OpenSSLError` if the generator has no entropy. There is no fallback: a guessable `jti` or key
+  ///   is worse than none.
   public static func make(_ count: Int) throws(OpenSSLError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     ERR_clear_error()

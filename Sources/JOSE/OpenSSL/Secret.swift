@@ -38,7 +38,7 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
     buffer.deallocate()
   }
 
-  /// How many bytes.
+  /// The number of bytes.
   public var count: Int { buffer.count }
 
   /// A copy that is not wiped, for a secret that leaves the process on purpose.

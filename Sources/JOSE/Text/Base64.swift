@@ -9,7 +9,8 @@ public enum Base64 {
     Base64Codec.encode(bytes, alphabet: Base64Codec.standardAlphabet, padding: true)
   }
 
-  /// The bytes of a text, nil if it is not Base64 with correct padding and zero trailing bits. White space is refused.
+  /// The bytes of a text; nil if it is not Base64 with correct padding and zero trailing bits. White space is
+  /// refused.
   public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
     Base64Codec.decode(text, values: Base64Codec.standardValues, padding: true)
   }
@@ -30,7 +31,7 @@ public enum Base64URL {
     Base64Codec.append(bytes, alphabet: Base64Codec.urlAlphabet, padding: false, to: &text)
   }
 
-  /// The bytes of a text, nil if it has padding, white space, a foreign character or non-zero trailing bits.
+  /// The bytes of a text; nil if it has padding, white space, a foreign character or non-zero trailing bits.
   /// Each byte string has exactly one text, so two different texts are never the same token.
   public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
     Base64Codec.decode(text, values: Base64Codec.urlValues, padding: false)

@@ -4,8 +4,8 @@ import COpenSSL
 
 /// An `EVP_PKEY`, private or public: made by the initializers below, freed by `EVP_PKEY_free` in `deinit`.
 ///
-/// `@unchecked Sendable`: the handle is set once, no parameter is changed after `init`, and OpenSSL allows any number
-/// of threads to use such a key, each with a context of its own (openssl-threads(7)).
+/// `@unchecked Sendable`: the handle is set once, no parameter is changed after `init`, and OpenSSL allows
+/// any number of threads to use such a key, each with a context of its own (openssl-threads(7)).
 final class PKey: @unchecked Sendable {
   let handle: OpaquePointer
   let kind: KeyKind
@@ -23,7 +23,8 @@ final class PKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(handle) }
 
-  /// A private key from its DER, which must be PKCS#8, SEC1 or PKCS#1 and not encrypted (`d2i_AutoPrivateKey`).
+  /// A private key from its DER, which must be PKCS#8, SEC1 or PKCS#1 and not encrypted
+  /// (`d2i_AutoPrivateKey`).
   convenience init(privateDER der: [UInt8]) throws(KeyError) {
     ERR_clear_error()
     let handle = Self.decode(der) { d2i_AutoPrivateKey(nil, &$0, $1) }

@@ -6,7 +6,8 @@ import Synchronization
 /// The OpenSSL contexts for signing or verifying: an `EVP_PKEY_CTX` and an `EVP_MD_CTX`. They are reused,
 /// because creating them costs a fifth of an ES256 signature. Freed in `deinit`.
 ///
-/// `@unchecked Sendable`: a context serves one thread at a time; `SignatureContextPool` lends each to one caller only.
+/// `@unchecked Sendable`: a context serves one thread at a time; `SignatureContextPool` lends each to one
+/// caller only.
 final class SignatureContext: @unchecked Sendable {
   enum Direction { case sign, verify }
 
@@ -119,8 +120,8 @@ final class SignatureContext: @unchecked Sendable {
   }
 }
 
-/// Lends contexts of one key and algorithm, one to a caller at a time, and keeps as many as were ever needed at once
-/// (at most `kept`).
+/// Lends contexts of one key and algorithm, one to a caller at a time, and keeps as many as were ever needed
+/// at once (at most `kept`).
 final class SignatureContextPool: Sendable {
   private static let kept = 16
 

@@ -1,4 +1,4 @@
-// Parses the address of a PostgreSQL server, and hides its password.
+// Parses and checks the address of a PostgreSQL database, and hides its password.
 
 import CLibPQ
 import Glibc
@@ -38,9 +38,9 @@ public struct PostgresAddress: Sendable, CustomStringConvertible, CustomDebugStr
 /// The reason why a connection string is refused, as half a sentence, and its fix. These texts quote at most
 /// the name of a parameter from the string.
 public enum PostgresAddressProblem: Error, Hashable, Sendable {
-  /// The host contains `@`.
+  /// A host or its numeric address contains `@`.
   case host
-  /// The port is not a number.
+  /// A port is not a number from 1 to 65535.
   case port
   /// The database name contains `@`.
   case databaseName
@@ -68,7 +68,7 @@ public enum PostgresAddressProblem: Error, Hashable, Sendable {
     }
   }
 
-  /// The fix.
+  /// The instruction that says how to correct the string.
   public var remedy: String {
     switch self {
     case .host, .port, .databaseName: Self.encode
@@ -211,7 +211,8 @@ extension PostgresAddress {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// The value of `sslrootcert` from the string or the environment; nil if neither names one.
+  /// The value of `sslrootcert` from the string, otherwise from the environment; nil if there is none, or if
+  /// the string has an empty one.
   private var namedRoots: String? {
     if let stated = options["sslrootcert"] { return stated.isEmpty ? nil : stated }
     return Self.variable("PGSSLROOTCERT")
@@ -275,14 +276,15 @@ extension PostgresAddress {
     ]
   }
 
-  /// The time that each server may take, if the address sets it (`connect_timeout`). libpq takes 1 for 2, and
-  /// 0 for no limit.
+  /// The time that each server may take, if the address sets it (`connect_timeout`): at least 2 seconds, as
+  /// in libpq. Nil without a limit, which 0 also means.
   package var timeout: Duration? {
     guard let seconds = options["connect_timeout"].flatMap({ Int64($0) }), seconds > 0 else { return nil }
     return .seconds(max(2, seconds))
   }
 
-  /// The servers in their order; nil if libpq takes them from elsewhere, or will report a mistake in them.
+  /// The servers, in the order of the address; nil if libpq gets them from elsewhere, or will report a
+  /// mistake in them.
   package var hosts: [PostgresHost]? {
     let names = list("host")
     let addresses = list("hostaddr")

@@ -1,9 +1,9 @@
-// A document that changes only with the program, served with an entity tag.
+// A document that is prepared once and served with an entity tag.
 
 package import HTTP
 import JOSE
 
-/// A document that is made once and sent many times. If a client already has the newest version, the answer
+/// A document that is made once and sent many times. If a client already has the newest version, the response
 /// is 304 (RFC 9110 §13.1.2).
 package struct FixedDocument: Sendable {
   let entityTag: String
@@ -23,12 +23,12 @@ package struct FixedDocument: Sendable {
   }
 
   /// A style sheet or a script of a page.
-  /// - Parameter type: Its media type without the character set, which is UTF-8.
+  /// - Parameter type: The media type without the character set, which is UTF-8.
   package static func file(_ type: String, _ content: [UInt8]) -> FixedDocument {
     FixedDocument(fields: ["Content-Type": "\(type); charset=utf-8"], content: content)
   }
 
-  /// The answer to a GET or HEAD.
+  /// The response to a GET or HEAD.
   package func answer(to request: borrowing Request) -> PreparedResponse {
     for value in request.values(of: .ifNoneMatch) {
       for tag in request.head[value].elements() {

@@ -1,4 +1,4 @@
-// Fills values of the program into a page's file.
+// Replaces the placeholders in a page's file by values, and escapes texts for HTML.
 
 extension PageFile {
   /// A value for a page's file.

@@ -32,7 +32,7 @@ struct YAMLComposer {
   /// Beyond this depth, libyaml's effort grows with the square of the depth.
   static let maximumLevels = 1000
 
-  /// A sequence or mapping whose end was not read yet.
+  /// A sequence or mapping whose end has not been read yet.
   private struct Open {
     var node: YAMLNode
     var anchor: String?
@@ -127,7 +127,7 @@ struct YAMLComposer {
     return last.node
   }
 
-  /// Adds a complete node to the collection around it. Returns the node if it is the document's own.
+  /// Adds a complete node to the collection around it. Returns the node if it is the root of the document.
   private mutating func placed(_ node: YAMLNode) throws(YAMLMistake) -> YAMLNode? {
     guard !open.isEmpty else { return node }
     if open.count <= maximumDepth { open[open.count - 1].items.append(node) }

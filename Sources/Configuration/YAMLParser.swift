@@ -7,7 +7,7 @@ struct YAMLMark: Hashable {
   var line, column: Int
 }
 
-/// A piece of a YAML text.
+/// An event of libyaml's parser, for one piece of a YAML text.
 struct YAMLEvent {
   enum Content {
     case streamEnd
@@ -21,7 +21,8 @@ struct YAMLEvent {
     case collectionEnd
     /// An alias, with the name after its asterisk.
     case alias(String)
-    /// An event that carries nothing: the start of the stream or the end of a document.
+    /// An event without content: the start of the stream, the end of a document, or any event after the end
+    /// of the stream.
     case nothing
   }
 
@@ -32,7 +33,7 @@ struct YAMLEvent {
   var mark: YAMLMark
 }
 
-/// The reason why libyaml cannot split a text. libyaml's words contain nothing of the text.
+/// The reason why libyaml cannot split a text. libyaml's messages quote nothing from the text.
 struct YAMLFailure: Error {
   enum Kind {
     /// A character that YAML does not allow, and its offset in bytes.

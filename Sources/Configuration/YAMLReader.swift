@@ -3,14 +3,15 @@
 package import Documents
 import Texts
 
-/// Reads YAML into ``DocumentNode``s, refusing what would surprise: several documents, duplicate keys, anchors,
-/// aliases, merge keys and tags.
+/// Reads YAML into ``DocumentNode``s, and refuses what would surprise people: several documents, duplicate
+/// keys, anchors, aliases, merge keys and tags.
 package enum YAMLReader {
   /// The largest accepted file, in bytes.
   package static let maximumBytes = 1 << 20
-  /// The most problems reported at once. A file of anchors alone would have a hundred thousand.
+  /// The maximum number of problems that are reported at once. A file of anchors alone would have a hundred
+  /// thousand.
   static let maximumProblems = 100
-  /// The deepest accepted nesting.
+  /// The maximum depth of nesting.
   static let maximumDepth = 32
 
   /// Reads a whole file. Returns nil if the file is empty, or if it has problems, which are appended.
@@ -91,7 +92,7 @@ package enum YAMLReader {
     return nil
   }
 
-  /// A parser's error as a place and a refusal. Of libyaml's error, only the fixed words are used, because
+  /// A parser's error as a position and a refusal. Of libyaml's error, only the fixed words are used, because
   /// the text may contain a secret.
   private static func describe(
     _ mistake: YAMLMistake, _ bytes: [UInt8], name: String

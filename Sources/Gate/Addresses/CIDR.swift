@@ -7,11 +7,11 @@ public import Platform
 public struct CIDR: Hashable, Sendable, CustomStringConvertible {
   /// The first address of the block.
   public let base: IPAddress
-  /// How many leading bits are common: 0–32, or 0–128 for IPv6.
+  /// The number of leading bits that all addresses of the block share: 0–32, or 0–128 for IPv6.
   public let prefixLength: Int
   private let maskHigh, maskLow: UInt64
 
-  /// Reads a block, or a single address. Throws for anything else, and where bits after the prefix are set.
+  /// Reads a block, or a single address. Throws for any other text, and if bits after the prefix are set.
   public init(_ text: String) throws(Refusal) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     let malformed = Refusal(

@@ -1,4 +1,4 @@
-// The charges of an allowed request to its rates and quotas: all of them, or none.
+// Charges an allowed request to all its rates and quotas, or to none.
 
 /// The decision on a request when a rule lacks what it needs, such as the store's count or a remote policy's
 /// response.
@@ -6,7 +6,7 @@ public enum FailurePolicy: String, CaseIterable, Sendable {
   case deny, allow
 }
 
-/// One request to be taken from one allowance.
+/// The charge of one request to one allowance.
 public struct AllowanceCharge: Sendable {
   let rule: AllowanceRule
   let party: AllowanceParty
@@ -23,7 +23,8 @@ public struct AllowanceCharge: Sendable {
   public var brake: Brake? { rule.brake }
 }
 
-/// The receipt for one request taken from an allowance, to give it back if it is not used.
+/// The receipt for a charge that was taken. With the receipt, the server can give the charge back if no token
+/// or call follows.
 public struct AllowanceReceipt: Sendable {
   let rule: AllowanceRule
   let party: AllowanceParty
@@ -48,7 +49,8 @@ public struct AllowanceReceipt: Sendable {
 
 /// The outcome of taking all charges of a request.
 public enum ChargeOutcome: Sendable {
-  /// All were taken. A store saves the states of the receipts.
+  /// Every charge was taken, except those of audit rules whose allowance is exhausted. The store saves the
+  /// states of the receipts.
   case taken([AllowanceReceipt])
   /// The allowance of the charge at `index` is exhausted, so the store saves nothing. `states` are the states
   /// of all charges in their order, nil for allowances that are unused or need no wait.

@@ -11,8 +11,9 @@ public enum AllowanceScope: String, CaseIterable, Sendable {
 /// The party that an allowance belongs to, such as one caller or one phone number.
 public enum AllowanceParty: Sendable {
   case caller(String)
-  /// A caller's id, or for the subject of its token: the id, NUL and the subject. No id contains NUL.
-  /// Subjects are unique only per issuer (RFC 7519 §4.1.2), and some issuers let users choose them.
+  /// The id of the caller to whom the subject belongs (`Facts.owner`), followed by NUL and the subject if
+  /// there is a user. No id contains NUL. Subjects are unique only per issuer (RFC 7519 §4.1.2), and some
+  /// issuers let users choose them.
   case subject(String)
   /// An installation's id.
   case installation(String)
@@ -22,7 +23,7 @@ public enum AllowanceParty: Sendable {
   case phone(E164)
   /// Everyone together.
   case global
-  /// All requests without that key: no app, or an unknown address or number.
+  /// All requests that lack what the rule counts by: requests without an app, address or number.
   case unknown
 }
 
@@ -43,8 +44,8 @@ extension AllowanceParty: Hashable {
   }
 }
 
-/// The identity of one allowance: a rule and a party. Rules have unique names, so the counts survive a
-/// reload.
+/// The identity of one allowance: the name of a rule and a party. A reload does not change the name, so the
+/// counts survive it.
 public struct AllowanceKey: Hashable, Sendable {
   /// The rule's name.
   public let rule: String
@@ -100,7 +101,7 @@ extension AllowanceParty {
 }
 
 extension AllowanceScope {
-  /// The party that a request is counted for.
+  /// The party that a request is counted for. Without an installation, `installation` counts like `subject`.
   func party(of facts: Facts) -> AllowanceParty {
     switch self {
     case .caller: .caller(facts.effectiveCaller)

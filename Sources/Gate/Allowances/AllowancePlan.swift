@@ -1,10 +1,11 @@
-// Computes how a rate or quota changes with each request, so that stores need not know either.
+// Takes requests from rates and quotas and gives them back, so that stores only save two numbers.
 
 /// The outcome of taking one request.
 public enum AllowanceTaking: Hashable, Sendable {
   /// The request was taken; this is the new state.
   case taken(AllowanceState)
-  /// Nothing is left. A request after this many whole seconds succeeds if no other request is faster.
+  /// Nothing is left. A request after this many whole seconds succeeds if no other request is faster. The
+  /// value is a day outside the zone's table, where a quota has no period.
   case refused(retryAfter: Int64)
 }
 
@@ -14,10 +15,10 @@ public struct AllowanceCount: Hashable, Sendable {
   public var limit: Int64
   /// The window in seconds.
   public var window: Int64
-  /// How many requests could be made at once now.
+  /// The number of requests available at once now.
   public var remaining: Int64
-  /// The seconds, rounded up, until a request is available if none is left; otherwise until all are
-  /// available.
+  /// The seconds, rounded up. For a quota: until the next period begins. For a rate: until all requests are
+  /// available again, or until one is if none is left.
   public var reset: Int64
 
   public init(limit: Int64, window: Int64, remaining: Int64, reset: Int64) {
@@ -38,7 +39,7 @@ public enum AllowancePlan: Sendable {
   public func take(from state: AllowanceState?, at now: Instant) -> AllowanceTaking {
     switch self {
     case .rate(let rate): rate.take(from: state, at: now)
-    // Without a calendar period nothing is allowed.
+    // Outside the zone's table there is no calendar period, so nothing is allowed.
     case .quota(let quota): quota.take(from: state, at: now) ?? .refused(retryAfter: 86_400)
     }
   }
@@ -80,7 +81,8 @@ public enum AllowancePlan: Sendable {
   }
 
   /// The time from which a store may delete a state, in seconds since the epoch. From then on the state
-  /// counts nothing, even if a reload has changed the rule of its name.
+  /// counts nothing, even if a reload has changed the rule. A quota per address or phone number is an
+  /// exception: if its period becomes longer, it may start again from 0.
   public func expiry(of state: AllowanceState) -> Int64 {
     switch self {
     case .rate(let rate): rate.expiry(of: state)

@@ -9,7 +9,7 @@ final class AllowanceRule: Sendable {
   let name: String
   /// How the rule counts.
   let plan: AllowancePlan
-  /// The key by which the rule counts.
+  /// The kind of party that has its own count (setting `key`).
   let scope: AllowanceScope
   /// Whether an exhausted allowance refuses a request; an audit rule only counts.
   let isEnforced: Bool
@@ -17,7 +17,7 @@ final class AllowanceRule: Sendable {
   let onStoreFailure: FailurePolicy
   /// The rule's index in its policy.
   let index: Int
-  /// The brake behind the rule; nil if the rule is not a brake.
+  /// The brake that this rule enforces; nil if the rule is not a brake.
   let brake: Brake?
 
   init(

@@ -19,15 +19,15 @@ public struct AllowanceState: Hashable, Sendable {
 public enum AllowanceLookup: Hashable, Sendable {
   /// Nothing was used, or the store has deleted the expired state.
   case unused
-  /// The allowance has this state.
+  /// The saved state.
   case state(AllowanceState)
   /// The store did not respond.
   case unavailable
 }
 
-/// The states of allowances that a policy may read without waiting.
+/// The states of allowances, which a policy reads without waiting.
 ///
-/// A store that has to wait fetches the states of `Policy.charges(for:)` first.
+/// Code that must wait for its store first fetches the states of `Policy.charges(for:)`.
 public protocol AllowanceStates {
   /// The known state of an allowance.
   func lookup(_ key: AllowanceKey) -> AllowanceLookup
@@ -48,7 +48,7 @@ public final class PresumedStates: AllowanceStates {
   }
 }
 
-/// States that were fetched before. An allowance that is missing here is unused.
+/// States fetched from a store before the evaluation. A key without a state counts as unused.
 public struct FetchedStates: AllowanceStates, Sendable {
   private let states: [AllowanceKey: AllowanceLookup]
 
@@ -59,14 +59,14 @@ public struct FetchedStates: AllowanceStates, Sendable {
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { states[key] ?? .unused }
 
-  /// The fetched state of an allowance; nil for an unused one.
+  /// The fetched state of an allowance; nil if it is unused or the store failed.
   public func saved(_ key: AllowanceKey) -> AllowanceState? {
     if case .state(let state) = lookup(key) { state } else { nil }
   }
 }
 
-/// The states of a failed store: every lookup returns `.unavailable`, so the policy decides as it does
-/// without a store.
+/// The states of a failed store: every lookup returns `.unavailable`, so each rule decides by its
+/// `on_store_failure`.
 public struct UnavailableStates: AllowanceStates, Sendable {
   public init() {}
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { .unavailable }

@@ -4,7 +4,7 @@ import Documents
 import Platform
 
 /// A receipt that outlives its process and its policy. It contains the limits of its rule, because the rule
-/// may have been changed or removed when the charge is given back.
+/// may have been changed or removed before the charge is given back.
 ///
 /// The time zone of a quota is left out: a charge goes back to the period that its state names.
 public struct KeptReceipt: Hashable, Sendable {
@@ -62,7 +62,7 @@ extension Quota {
 // MARK: As a document
 
 extension KeptReceipt {
-  /// The receipt as a JSON value. It may contain a whole phone number.
+  /// The receipt as a JSON value. Never log this value: it may contain a whole phone number.
   public var document: FactValue {
     func number(_ value: Int64) -> FactValue { .number(String(value)) }
     var members = [FactMember("rule", .string(key.rule)), FactMember("party", .string(key.partyText))]

@@ -38,8 +38,7 @@ public struct Quota: Sendable {
 
   // MARK: Taking and giving back
 
-  /// Takes one request, or returns the whole seconds until the next period; nil beyond the end of the zone's
-  /// table.
+  /// Takes one request, or returns the whole seconds until the next period; nil outside the zone's table.
   public func take(from state: AllowanceState?, at now: Instant) -> AllowanceTaking? {
     guard let current = current(state, at: now) else { return nil }
     guard current.count < limit else {
@@ -48,7 +47,7 @@ public struct Quota: Sendable {
     return .taken(AllowanceState(mark: current.mark, count: current.count + 1))
   }
 
-  /// The state after giving back one request: one less, if the period is still the same.
+  /// The state after giving back one request: one request fewer, unless a new period has begun since.
   public func giveBack(to state: AllowanceState?, taken: AllowanceState) -> AllowanceState? {
     guard var state, state.mark == taken.mark, state.count > 0 else { return state }
     state.count -= 1
@@ -61,7 +60,7 @@ public struct Quota: Sendable {
     return AllowanceState(mark: start, count: used)
   }
 
-  /// The remaining requests at an instant, and the limit. None remain beyond the end of the zone's table.
+  /// The remaining requests at an instant, and the limit. Outside the zone's table, none remain.
   public func count(of state: AllowanceState?, at now: Instant) -> AllowanceCount {
     guard let current = current(state, at: now) else {
       return AllowanceCount(limit: limit, window: 86_400, remaining: 0, reset: 1)
@@ -73,15 +72,16 @@ public struct Quota: Sendable {
       reset: secondsToEnd(of: current.mark, from: now))
   }
 
-  /// The first second after the period of a state, in seconds since the epoch.
+  /// The first second after the period of a state, in seconds since the epoch; 0 if the state's mark is not a
+  /// day of the zone's table, as in the state of a rate.
   public func end(of state: AllowanceState) -> Int64 {
     guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
     return zone.firstInstant(showing: dayAfter(period, from: state.mark) * 86_400) ?? .max
   }
 
-  /// The time from which a state counts as no state, in seconds since the epoch. A state that outlasts its
-  /// period is stored until its week and month have ended in every zone, in case a changed rule counts by
-  /// week or month.
+  /// The time from which a store may delete a state, in seconds since the epoch: when the state's period has
+  /// ended in every zone. With `outlastsPeriod`, this is when its week and month have ended, in case a
+  /// changed rule counts by week or month.
   public func expiry(of state: AllowanceState) -> Int64 {
     guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
     let last =

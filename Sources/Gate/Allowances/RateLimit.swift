@@ -13,7 +13,7 @@ public struct RateLimit: Hashable, Sendable {
   public let limit: Int64
   /// The time in which `limit` requests are earned, in nanoseconds.
   public let per: Int64
-  /// The most requests at once.
+  /// The maximum number of requests at once.
   public let burst: Int64
 
   /// The time in which one request is earned, the time for a full burst, and the time for a burst less one.
@@ -100,9 +100,9 @@ public struct RateLimit: Hashable, Sendable {
   /// The state after giving back one request.
   ///
   /// Only the part that the request still occupies is given back, because time earned since then cannot be
-  /// used twice. A request given back at once leaves no trace. A request given back later lets exactly one
-  /// other pass. If several are given back while newer ones remain, the state does not show how far each had
-  /// moved up. The rate may then be exceeded by less than one request.
+  /// used twice. A request given back at once leaves no trace. A request given back later lets at most one
+  /// other request pass. If several are given back while newer ones remain, the state does not show how far
+  /// each had moved up. The rate may then be exceeded by less than one request.
   ///
   /// - Parameters:
   ///   - state: the saved state.
@@ -117,7 +117,7 @@ public struct RateLimit: Hashable, Sendable {
     return AllowanceState(mark: rest.nanoseconds, count: rest.part)
   }
 
-  /// The state after taking `used` requests at an instant.
+  /// The state after taking `used` requests at an instant, but at most a full burst; nil if `used` is 0.
   public func state(used: Int64, at now: Instant) -> AllowanceState? {
     guard used > 0 else { return nil }
     var time = clamp(now)
@@ -161,7 +161,8 @@ public struct RateLimit: Hashable, Sendable {
     return Int64((Int128(span.nanoseconds) * Int128(limit) + Int128(span.part)) / Int128(per))
   }
 
-  /// The time from which a state counts as no state, in seconds since the epoch.
+  /// The time from which a store may delete a state, in seconds since the epoch: the first whole second after
+  /// the theoretical arrival time.
   public func expiry(of state: AllowanceState) -> Int64 { state.mark / 1_000_000_000 + 1 }
 
   // MARK: Exact time

@@ -1,4 +1,5 @@
-// Writes the `RateLimit` and `RateLimit-Policy` headers (draft-ietf-httpapi-ratelimit-headers-10, §§ 3 and 4).
+// Writes the headers `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10, sections 3
+// and 4).
 
 /// The status of a rule's allowance, as responses show it to clients.
 public struct AllowanceStatus: Hashable, Sendable {
@@ -6,7 +7,7 @@ public struct AllowanceStatus: Hashable, Sendable {
   public var rule: String
   /// The remaining requests and the limit.
   public var count: AllowanceCount
-  /// Whether the rule is a brake. These fields do not show brakes.
+  /// Whether the rule is a brake. Responses leave brakes out of these headers.
   public var isBrake: Bool
 
   public init(rule: String, count: AllowanceCount, isBrake: Bool = false) {
@@ -27,12 +28,13 @@ extension [AllowanceStatus] {
     field(UInt8(ascii: "r"), UInt8(ascii: "t")) { ($0.remaining, $0.reset) }
   }
 
-  /// A list of names as strings of RFC 9651 §3.3.3, each with two integer parameters. Characters that such a
-  /// string cannot contain are left out.
+  /// A list of rule names, each with two integer parameters. A name is a string of RFC 9651 §3.3.3.
+  /// Characters that such a string cannot contain are left out.
   @inline(__always) private func field(
     _ first: UInt8, _ second: UInt8, _ values: (AllowanceCount) -> (Int64, Int64)
   ) -> String {
-    // At most every byte of a name is escaped. Two numbers and ten other bytes follow.
+    // In the worst case, every byte of a name is escaped. Each entry also has two numbers and ten other
+    // bytes.
     let capacity = reduce(0) { $0 + 2 * $1.rule.utf8.count + 2 * StatusWriter.mostDigits + 10 }
     return unsafe String(unsafeUninitializedCapacity: capacity) { buffer in
       var text = unsafe StatusWriter(buffer)
@@ -70,7 +72,7 @@ extension [AllowanceStatus] {
 
   @inline(__always) mutating func put(name: String) {
     put(UInt8(ascii: "\""))
-    // Read in place. Only a name that is not contiguous UTF-8 is copied first.
+    // Read the name in place. Only a name that is not contiguous UTF-8 is copied first.
     var name = name
     name.withUTF8 { bytes in
       for index in bytes.indices {
@@ -95,7 +97,7 @@ extension [AllowanceStatus] {
       bound *= 10
     }
     end += digits
-    // Two digits at a time, because divisions are slow.
+    // Write two digits at a time, because divisions are slow.
     var index = end
     while rest >= 100 {
       let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)

@@ -4,13 +4,14 @@
 import Documents
 import Platform
 
-/// The reason for a rule's verdict.
+/// The values that led to a rule's verdict, or why the rule was skipped.
 public struct RuleReason: Hashable, Sendable {
   /// Why a rule was not evaluated.
   public enum Skip: String, CaseIterable, Sendable {
     /// The rule is off, or does not apply to the request.
     case notApplicable = "not_applicable"
-    /// The request was decided before the rule could be evaluated.
+    /// The rule applies but was not evaluated: another rule had already refused the request, the number was
+    /// not looked up, or a rule in audit mode got no answer because too many queries were waiting.
     case notReached = "not_reached"
 
     /// The words that operators read.
@@ -24,7 +25,7 @@ public struct RuleReason: Hashable, Sendable {
 
   /// Why the rule was not evaluated; nil if it was.
   public let skip: Skip?
-  /// The values that the rule compared, or why it was skipped. The text never contains a whole phone number.
+  /// The reason in words. Phone numbers of the request are masked.
   public let text: String
 
   public init(skip: Skip? = nil, text: String) {

@@ -12,7 +12,7 @@ public enum FactValue: Sendable {
   case array([FactValue])
   case object([FactMember])
 
-  /// The member of an object with a name; nil if there is none, or if the value is not an object.
+  /// The value of the object's member with a name; nil if there is none, or if this is not an object.
   public subscript(name: String) -> FactValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name.hasSameBytes(as: name) }?.value
@@ -33,9 +33,8 @@ extension FactValue: Hashable {
   }
 }
 
-/// A named value.
+/// A member of an object.
 public struct FactMember: Hashable, Sendable {
-  /// The member's name.
   @Exact public var name: String
   public var value: FactValue
 

@@ -42,8 +42,8 @@ public struct Facts: Sendable {
   public var appID: String?
   /// The client's address; nil if it is unknown.
   public var address: IPAddress?
-  /// The number to call; nil unless the action is a callback. For a callback, only `explain` and rule tests
-  /// may omit it.
+  /// The number to call; nil for actions without a call. For a callback, `explain` and rule tests may omit
+  /// it.
   public var phone: E164?
   /// The claims of the caller's token.
   public var claims: [FactMember]
@@ -56,10 +56,12 @@ public struct Facts: Sendable {
   public var at: Instant?
   /// The number of agents available now; nil if it is unknown or no rule needs it (`Policy.asksAgents`).
   public var agents: Int64?
-  /// The evidence about the number of a new callback. Nil when the number was already checked.
+  /// The evidence about the number of a new callback. Nil if the number was already checked or the request
+  /// has none; the rules `own_number`, `consent` and `screened` then refuse nothing.
   public var number: NumberEvidence?
 
-  /// Collects the facts. None has a default, so that the compiler names every place that must fill a new one.
+  /// Collects the facts. No parameter has a default, so that the compiler names every place that must supply
+  /// a new fact.
   public init(
     action: Action, callerID: String?, subject: String?, installation: InstallationFacts?, appID: String?,
     address: IPAddress?, phone: E164?, claims: [FactMember], fields: [RequestField], instant: Instant,
@@ -110,7 +112,8 @@ public struct Facts: Sendable {
 }
 
 extension Facts {
-  /// The facts as a remote policy reads them, without the unknown ones.
+  /// The facts that the server sends to a remote policy. Unknown facts are left out. So are the time of an
+  /// appointment, the number of agents and the evidence about the number.
   public var document: FactValue {
     var members = [
       FactMember("action", .string(action.rawValue)), FactMember("caller", .string(effectiveCaller)),

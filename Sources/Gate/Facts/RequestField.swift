@@ -1,6 +1,6 @@
 // A header field of the request that rules read.
 
-/// A field of the request.
+/// A header field of a request.
 public struct RequestField: Hashable, Sendable {
   /// The field's name in lower case.
   public var name: String

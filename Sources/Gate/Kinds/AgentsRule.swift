@@ -4,14 +4,14 @@ public import Documents
 
 /// Requires a minimum number of available agents.
 public struct AgentsRule: Sendable {
-  /// The retry time for a refused client, in seconds.
+  /// The time after which a refused client may retry, in seconds.
   static let retryAfter: Int64 = 60
   /// The largest minimum that a configuration may set.
   public static let most: Int64 = 1_000_000
 
   /// The minimum number of available agents.
   public let atLeast: Int64
-  /// The decision while the number is not known.
+  /// The decision while the number of available agents is not known.
   public let onStale: FailurePolicy
 
   /// Creates a rule. Throws if the minimum is not 1 to 1,000,000.

@@ -98,7 +98,7 @@ public struct ClaimsRule: Sendable {
       ? text + "; \(listed(requirement.accepted.map { quoted($0) })) is required" : text
   }
 
-  /// Whether a claim has scopes.
+  /// Whether the claim with this name contains scopes.
   private static func hasScopes(_ claim: String) -> Bool { claim == "scope" || claim == "scp" }
 
   private static func fits(scopes text: String, _ accepted: [String]) -> Bool {
@@ -113,7 +113,7 @@ public struct ClaimsRule: Sendable {
     case .bool(let flag): return accepted.contains(exactly: flag ? "true" : "false")
     case .array(let elements):
       for element in elements {
-        // Only values of the list itself count, not those of a list inside it.
+        // Only values of the list itself count, not those of a list inside the list.
         if case .array = element { continue }
         if fits(element, accepted) { return true }
       }

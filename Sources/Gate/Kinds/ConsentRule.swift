@@ -19,12 +19,11 @@ public struct ConsentRule: Sendable {
     self.texts = texts
   }
 
-  /// Why the rule refuses. Nil if it does not, or if the number was already checked.
+  /// The fault of the consent. Nil if the rule allows the request, or if the number was already checked.
   func fault(_ facts: Facts) -> ConsentFault? {
     facts.number.flatMap { ConsentFault($0.consent, texts: texts, at: facts.instant) }
   }
 
-  /// The reason for the verdict.
   func reason(_ facts: Facts) -> String {
     guard let evidence = facts.number else { return "the consent is not checked again" }
     if let fault = fault(facts) { return "\(fault.rawValue); \(listed(texts)) is required" }
@@ -34,12 +33,11 @@ public struct ConsentRule: Sendable {
 
 /// Why a consent is not accepted.
 public enum ConsentFault: String, Sendable {
-  /// The request contains no consent.
   case missing = "the request has no consent"
   case unknownText = "the consent is to another text"
   case outOfTime = "the consent is older than 24 hours, or of the future"
 
-  /// Why a consent is not accepted. Nil if it is.
+  /// Checks a consent; nil if the consent is accepted.
   ///
   /// - Parameters:
   ///   - texts: The names of the accepted texts.

@@ -3,7 +3,7 @@
 public import Documents
 import Texts
 
-/// A requirement on a field of the request. A missing field and a repeated field are denied.
+/// A requirement on a header field. A request without the field, or with the field more than once, is denied.
 public struct FieldRule: Sendable {
   /// The accepted values.
   public enum Requirement: Hashable, Sendable {
@@ -11,7 +11,7 @@ public struct FieldRule: Sendable {
     case equals(String)
     /// One of these values.
     case oneOf([String])
-    /// This version or a later one, as numbers with dots between them. Anything else is denied.
+    /// This version or a later one. A version is numbers with dots between them; any other value is denied.
     case atLeast(String)
   }
 

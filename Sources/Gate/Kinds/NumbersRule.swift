@@ -12,8 +12,8 @@ public struct NumbersRule: Sendable {
   /// Whether the built-in ranges are refused too, whatever the lists say.
   public let refusesDefaultRanges: Bool
 
-  /// Creates a rule from prefixes such as `+351`. Throws if a prefix is malformed, begins no phone number, or
-  /// is both allowed and denied, and if a list is too long.
+  /// Creates a rule from prefixes such as `+351`. Throws if a prefix is malformed, if no phone number begins
+  /// with it, if it is both allowed and denied, or if a list is too long.
   public init(allow: [String] = [], deny: [String] = [], refusesDefaultRanges: Bool = true) throws(Refusal) {
     let both = Set(allow).intersection(deny)
     if let prefix = both.min() {

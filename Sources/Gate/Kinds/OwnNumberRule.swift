@@ -17,8 +17,8 @@ public struct OwnNumberRule: Sendable {
     self.takesProofs = takesProofs
   }
 
-  /// The result before any proof is verified: `.proof` if the proof must be verified. Nil if the number was
-  /// already checked.
+  /// The result before any proof is verified: `.proof` if the proof must be verified. Nil if there is no
+  /// number, or if the number was already checked.
   func result(_ facts: Facts) -> NumberResult? {
     guard let evidence = facts.number, let phone = facts.phone else { return nil }
     if let claim, facts.hasVerifiedClaims, claim.proves(phone, facts.claims) { return .claim }
@@ -26,7 +26,7 @@ public struct OwnNumberRule: Sendable {
     return evidence.hasProof && takesProofs ? .proof : .missing
   }
 
-  /// The ways to prove the number, by their names in problems.
+  /// The ways to prove the number, by their names in error responses.
   func ways(_ facts: Facts) -> [String] {
     (claim != nil && facts.hasVerifiedClaims ? ["claim"] : []) + (takesProofs ? ["proof"] : [])
   }
@@ -34,7 +34,6 @@ public struct OwnNumberRule: Sendable {
   static let missing = "the request does not show that the number is the caller's"
   static let used = "the proof was used before"
 
-  /// The reason for the verdict.
   func reason(_ facts: Facts, _ answer: NumberProofAnswer?) -> String {
     switch result(facts) {
     case .claim: "a claim of the caller's token is the number"
@@ -52,7 +51,8 @@ public struct OwnNumberRule: Sendable {
 }
 
 extension Facts {
-  /// Whether an issuer signed the claims for this request. The claims of an installation come from its app, unverified.
+  /// Whether the claims come from a token that an issuer signed. An installation's claims do not: its app
+  /// supplies them, unverified.
   fileprivate var hasVerifiedClaims: Bool {
     !claims.isEmpty && installation == nil && !effectiveCaller.hasSameBytes(as: Self.installationCaller)
   }
@@ -80,9 +80,9 @@ public enum NumberProofAnswer: Sendable {
   case proven(id: String, expires: Instant)
   /// The proof is invalid. The reason is for operators.
   case refused(String)
-  /// The request is only evaluated, not carried out. The server does not verify the proof, and the rule
-  /// allows the request.
+  /// The proof was not verified, because the request is only evaluated and not carried out. The rule allows
+  /// the request.
   case unjudged
-  /// The server cannot verify the proof now. A rule in audit mode allows the request.
+  /// The server cannot verify the proof now. Only for a rule in audit mode, which is then skipped.
   case unavailable
 }

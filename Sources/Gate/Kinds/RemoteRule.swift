@@ -15,7 +15,7 @@ public struct RemoteRule: Sendable {
 
   /// The URL to which the server sends queries by `POST`.
   public let url: String
-  /// How long to wait, in milliseconds.
+  /// The maximum time to wait for a response, in milliseconds.
   public let timeoutMilliseconds: Int64
   /// The decision if the policy gives no usable response.
   public let onFailure: FailurePolicy

@@ -10,8 +10,8 @@ public struct OpeningWindow: Hashable, Sendable {
   /// The first closed second after it; above 86,400 if the window ends on the next day.
   public let end: Int
 
-  /// Creates a window. An end before the start is on the next day. Throws if a time is out of range or both
-  /// are equal.
+  /// Creates a window. An end before the start is on the next day. Throws if a time is out of range, or if
+  /// start and end are equal.
   public init(start: Int, end: Int) throws(Refusal) {
     guard (0..<86_400).contains(start), (1...86_400).contains(end) || end == 0, start != end else {
       throw Refusal(
@@ -60,7 +60,8 @@ public final class Schedule: Sendable {
   private let specialDays: [Int64]
   private let specialWindows: [[OpeningWindow]]
 
-  /// Creates a schedule. Throws if windows overlap, a date is given twice, or the schedule is never open.
+  /// Creates a schedule. Throws if windows of a date overlap, if windows of a weekday overlap each other or
+  /// those of the next weekday, if a date is given twice, or if no day has a window.
   ///
   /// - Parameters:
   ///   - weekly: seven lists of windows, Monday first.
@@ -126,7 +127,8 @@ public final class Schedule: Sendable {
     zone.localSeconds(at: seconds).map(isOpen(local:))
   }
 
-  /// The first second after an instant at which the schedule opens or closes; nil for never.
+  /// The first second after an instant at which the schedule opens or closes; nil if it never does, or
+  /// outside the zone's table.
   public func nextChange(after seconds: Int64) -> Int64? {
     guard var span = zone.span(at: seconds) else { return nil }
     let state = isOpen(local: seconds.addingClamped(span.offset))
@@ -147,7 +149,8 @@ public final class Schedule: Sendable {
     }
   }
 
-  /// The first instant at or after another at which the schedule is open; nil for never.
+  /// The first second at or after an instant at which the schedule is open; nil if it never opens, or outside
+  /// the zone's table.
   public func nextOpen(from seconds: Int64) -> Int64? {
     isOpen(at: seconds) == true ? seconds : nextChange(after: seconds)
   }

@@ -7,7 +7,7 @@ public import Documents
 public struct ScreenedRule: Sendable {
   /// The time limit for all lookups of a request together.
   public let timeoutMilliseconds: Int64
-  /// The decision without a verdict.
+  /// The decision if the lookup fails.
   public let onFailure: FailurePolicy
 
   /// Creates a rule. Throws if the timeout is not 1 ms to 30 s.
@@ -19,7 +19,6 @@ public struct ScreenedRule: Sendable {
     self.onFailure = onFailure
   }
 
-  /// The reason for the verdict.
   func reason(_ answer: ScreeningAnswer?) -> String {
     switch answer {
     case .found(.allowed): "the check found nothing against the number"
@@ -35,7 +34,7 @@ public struct ScreenedRule: Sendable {
   static let unasked = "no verdict on the number is saved, and this request looks nothing up"
 }
 
-/// What is known about a number after its lookup, or without one.
+/// The result of checking a number, with or without a lookup.
 public enum ScreeningAnswer: Sendable {
   case found(ScreeningFinding)
   /// The limit on lookups was reached, or the store could not count.

@@ -1,4 +1,4 @@
-// The customer's consent, in a request and in a record.
+// A customer's consent to be called, as a request states it and as a record saves it.
 
 import Platform
 public import Texts

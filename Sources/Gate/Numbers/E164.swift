@@ -9,7 +9,7 @@ import Texts
 public struct E164: Hashable, Sendable, CustomStringConvertible {
   /// The digits as one number; 15 digits fit.
   let digits: UInt64
-  /// How many digits there are, 6–15.
+  /// The number of digits, 6–15.
   let count: UInt8
 
   /// Reads a number. Throws what is wrong with the text.

@@ -1,8 +1,9 @@
 // The evidence about a number, for the rules `own_number`, `consent` and `screened`.
 
-/// The evidence about the number of a new callback. Moves, dialogs and due appointments need no second proof or consent.
+/// The evidence about the number of a new callback. Moving an appointment, answering a dialog and making a
+/// due call need no second proof or consent.
 public struct NumberEvidence: Sendable {
-  /// Whether the caller's subject has proven this number within `remember`.
+  /// Whether the caller's subject proved this number recently enough (setting `numbers.proofs.remember`).
   public var isRemembered: Bool
   /// Whether the request contains a proof, verified or not.
   public var hasProof: Bool

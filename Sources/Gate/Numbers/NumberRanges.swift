@@ -1,7 +1,8 @@
-// The built-in list of number ranges that callbacks must not reach, because they are expensive or cannot be called.
+// The built-in list of number ranges that callbacks must not reach, because calls to them are expensive or
+// impossible.
 
-/// The built-in list of ranges that are refused: premium rate, shared cost, personal, pager and satellite
-/// numbers, short and emergency codes, and numbers that cannot exist.
+/// The ranges that are refused: premium rate, shared cost, personal, pager and satellite numbers, short and
+/// emergency codes, and numbers that cannot exist.
 public enum NumberRanges {
   /// Whether a number lies in a refused range.
   public static func refuses(_ number: E164) -> Bool {
@@ -47,7 +48,8 @@ public enum NumberRanges {
     (1 << UInt16(lengths.first ?? 0)) - 1
   }
 
-  /// Reads a table of words: digits, the last possibly a choice in brackets, and lengths after a colon.
+  /// Builds a tree from a table of words. A word is digits, the last one possibly a choice in brackets, and
+  /// possibly lengths after a colon.
   private static func trie(of table: StaticString, mask: ([Int]) -> UInt16) -> PrefixTrie {
     var trie = PrefixTrie()
     for word in table.description.utf8.split(whereSeparator: { $0 == 0x20 || $0 == 0x0A }) {

@@ -8,13 +8,12 @@ struct PrefixTrie: Sendable {
   /// there.
   private var lengths: [UInt16] = [0]
 
-  /// Every length a number may have.
+  /// The mask for numbers of any length.
   static let anyLength: UInt16 = .max
 
-  /// Makes an empty tree.
   init() {}
 
-  /// Adds a prefix of digits; false when the tree is full (65,535 nodes).
+  /// Adds a prefix of digits; false if the tree is full (65,535 nodes).
   mutating func insert(_ digits: [UInt8], lengths mask: UInt16 = anyLength) -> Bool {
     var node = 0
     for digit in digits {

@@ -2,7 +2,7 @@
 
 import Texts
 
-/// An operator. Only the admin interface makes one, from the credential of a request.
+/// An operator: an identity and a role. The admin interface determines the operator of each request.
 public struct Operator: Hashable, Sendable {
   /// What an operator may do. Each role includes the ones before it.
   public enum Role: String, CaseIterable, Comparable, Sendable {
@@ -25,7 +25,7 @@ public struct Operator: Hashable, Sendable {
     case local
   }
 
-  /// Name and proof, as in the store and in audit lines.
+  /// The operator's name and proof, as the store and audit lines contain them.
   public struct Identity: Hashable, Sendable {
     /// 1–64 visible characters, with spaces inside.
     public let name: String
@@ -58,7 +58,7 @@ public struct Operator: Hashable, Sendable {
 }
 
 extension Operator {
-  /// The most Unicode scalars in a name.
+  /// The maximum number of Unicode scalars in a name.
   public static let longestName = 64
 
   /// Whether a text is a valid name: visible characters, with spaces inside but not at an end.

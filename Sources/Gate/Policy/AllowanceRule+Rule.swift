@@ -1,7 +1,7 @@
-// How a configured rate or quota rule counts.
+// Creates the counting part (`AllowanceRule`) of a configured rate or quota rule.
 
 extension AllowanceRule {
-  /// Creates the counting part of a rate or quota rule; nil for any other rule.
+  /// Creates the counting part of a rule; nil unless the rule is a rate or quota.
   convenience init?(_ rule: Rule, index: Int) {
     let plan: AllowancePlan
     let counted: (scope: AllowanceScope, onStoreFailure: FailurePolicy)
@@ -10,8 +10,8 @@ extension AllowanceRule {
       plan = .rate(rate)
       counted = (scope, onStoreFailure)
     case .quota(var quota, let scope, let onStoreFailure):
-      // Strangers decide how many addresses and numbers appear. Storing each for five weeks would take too
-      // much space.
+      // Anyone can send requests with many different addresses and numbers. Storing each for five weeks would
+      // take too much space.
       quota.outlastsPeriod = scope != .address && scope != .phone
       plan = .quota(quota)
       counted = (scope, onStoreFailure)

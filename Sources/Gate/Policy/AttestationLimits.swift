@@ -5,7 +5,8 @@ public import Platform
 
 /// The charges for an enrollment with an attestation.
 public enum AttestationLimits {
-  /// The most installations per day (UTC) that one address (an IPv6 /64) may enroll by attestation alone.
+  /// The maximum number of installations per day (UTC) that one address (an IPv6 /64) may enroll by
+  /// attestation alone.
   public static let perAddress: Int64 = 20
   /// How long the digest of a token is stored, in seconds. No token is valid for longer.
   static let tokenLife: Int64 = 7 * 86_400
@@ -72,8 +73,8 @@ public enum AttestationLimits {
     AllowanceCharge(rule: pass, party: .caller("\(digest) \(request)"))
   }
 
-  /// The time at which the first request took its pass; nil if there is no pass or its ten minutes have
-  /// passed.
+  /// The time at which the first request took its pass; nil if there is no pass, if it was given back, or if
+  /// its ten minutes have passed.
   ///
   /// - Parameter state: The state of the pass.
   public static func passTaken(_ state: AllowanceState?, at now: Instant) -> Instant? {
@@ -91,7 +92,7 @@ public enum AttestationLimits {
 
   /// The charges for an installation that an attestation alone authorizes.
   ///
-  /// - Parameter perDay: The app's limit of such installations per day (UTC): 1 to 1,000,000.
+  /// - Parameter perDay: The maximum number of such installations of the app per day (UTC): 1 to 1,000,000.
   public static func charges(app: String, perDay: Int, _ address: IPAddress) -> [AllowanceCharge] {
     let daily = rule(Rule.attestedApp) { () throws(Refusal) in
       .quota(try Quota(limit: Int64(perDay), period: .day), key: .app, onStoreFailure: .deny)

@@ -1,25 +1,26 @@
-// Computes when an action is open for a caller, from all opening hours that apply.
+// Computes when opening hours allow an action for a caller.
 
 import Platform
 
-/// Whether an action is open, when that changes, and its next windows.
+/// The opening times of an action. An action is open while all opening hours that apply to it are open.
 public struct Availability: Hashable, Sendable {
   /// Whether the action is open now.
   public var isOpen: Bool
   /// The time at which `isOpen` changes; nil for never.
   public var nextChange: Instant?
-  /// The windows in which the action is open, ascending. The current window is included.
+  /// The windows in which the action is open, ascending, at most 256. The current window begins now.
   public var windows: [Window]
 
   /// A span of time in which the action is open.
   public struct Window: Hashable, Sendable {
-    /// The window's first second, and the first second after it.
+    /// The window's first second, and the first second after the window. A window that never closes ends with
+    /// the span of the list.
     public var start, end: Instant
   }
 }
 
 extension Policy {
-  /// The availability of an action for a caller and an app, according to opening hours.
+  /// The opening times of an action for a caller and an app.
   ///
   /// - Parameters:
   ///   - action: The action that the caller would request.
@@ -48,8 +49,8 @@ extension Policy {
     return Availability(isOpen: isOpen, nextChange: change.map { Instant(seconds: $0) }, windows: windows)
   }
 
-  /// The indices of the enforced opening hours for a request, plus `extra`: the rule in audit mode that is
-  /// being evaluated.
+  /// The indices of the enforced opening hours for a request, and of the rule that is being evaluated
+  /// (`extra`), which may be in audit mode.
   func hours(_ scope: RequestScope, including extra: Int? = nil) -> [Int] {
     entries.indices.filter { index in
       guard case .hours = entries[index].question else { return false }
@@ -57,7 +58,7 @@ extension Policy {
     }
   }
 
-  /// The first second at or after `seconds` at which all these opening hours are open; nil for never.
+  /// The first second at or after `seconds` at which all these opening hours are open; nil if none was found.
   func nextOpen(from seconds: Int64, _ hours: [Int]) -> Int64? {
     openings.next(from: seconds, hours, schedule)
   }
@@ -75,11 +76,12 @@ extension Policy {
 
   private func nextChange(_ hours: [Int], after seconds: Int64) -> Int64? {
     guard isOpen(hours, at: seconds) else { return nextOpen(from: seconds, hours) }
-    // The action closes as soon as one of them closes.
+    // The action closes as soon as one of the schedules closes.
     return hours.compactMap { schedule($0).nextChange(after: seconds) }.min()
   }
 
-  /// Groups of enforced opening hours that apply to the same requests but are never open at the same time.
+  /// Groups of enforced opening hours that apply to the same requests but are never open together from now
+  /// on. At most 256 combinations are checked.
   /// - Returns: The names of each group's rules, in the order of the policy. A group that contains a smaller
   ///   group is left out.
   public func exclusiveHours(at now: Instant) -> [[String]] {

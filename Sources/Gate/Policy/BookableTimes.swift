@@ -1,4 +1,4 @@
-// The times for which a caller could book an appointment.
+// Finds the times for which a caller could book an appointment.
 
 import Platform
 
@@ -14,8 +14,9 @@ extension Policy {
   }
 }
 
-/// The slots that a caller could book for an app now, judged by time alone. A slot is booked by its start, so
-/// opening hours must be open then.
+/// The slots that a caller could book for an app, by opening hours and by the bounds of bookings. How many
+/// appointments a slot already has is checked elsewhere. A slot is booked by its start, so opening hours must
+/// be open then.
 public struct BookableTimes: Sendable {
   /// The bounds of bookings.
   public struct Terms: Hashable, Sendable {
@@ -33,7 +34,8 @@ public struct BookableTimes: Sendable {
     }
   }
 
-  /// The most openings that `next` tries. A schedule may have many windows in which no slot begins.
+  /// The number of searches for an opening after which `next` looks for no further slot. A schedule may have
+  /// many windows in which no slot begins.
   private static let mostAttempts = 4000
 
   /// The first and the last time that can be booked.
@@ -71,7 +73,8 @@ public struct BookableTimes: Sendable {
     return slots
   }
 
-  /// The first bookable slots that begin after a time, at most `most` of them.
+  /// The first bookable slots that begin after a time: at most `most`, or fewer if there are no more or after
+  /// 4,000 searches for an opening.
   public func next(after at: Instant, most: Int) -> [Slot] {
     var search = Search(self, from: Instant(seconds: at.seconds.addingClamped(1)))
     var slots: [Slot] = []
@@ -84,7 +87,7 @@ public struct BookableTimes: Sendable {
   /// A walk along the bookable slots.
   private struct Search {
     let times: BookableTimes
-    /// The next slot to check; nil at the end of the table.
+    /// The next slot to check; nil at the end of the zone's table, or if opening hours never open again.
     var candidate: Slot?
     /// The number of openings searched for so far.
     var attempts = 0

@@ -1,17 +1,17 @@
-// The limits of the brakes. Brakes are built-in rules that bound the cost of a stolen app password.
+// The limits of the brakes: built-in rules that bound the cost of a stolen app password.
 
 import Documents
 import Platform
 
-/// The limit of each brake.
+/// The limit of each brake (setting `callbacks.brakes`).
 public struct Brakes: Hashable, Sendable {
-  /// The most callbacks to one number per day (UTC); 0 for no limit.
+  /// The maximum number of callbacks to one number per day (UTC); 0 for no limit.
   public var numberPerDay: Int64
-  /// The most callbacks of all callers in five minutes; 0 for no limit.
+  /// The maximum number of callbacks of all callers in five minutes; 0 for no limit.
   public var perFiveMinutes: Int64
-  /// The most callbacks of all callers in an hour; 0 for no limit.
+  /// The maximum number of callbacks of all callers in an hour; 0 for no limit.
   public var perHour: Int64
-  /// The most number lookups for all callers in an hour; 0 for no limit.
+  /// The maximum number of number lookups for all callers in an hour; 0 for no limit.
   public var lookupsPerHour: Int64
 
   /// The largest limit that a configuration may set.
@@ -43,7 +43,7 @@ public struct Brakes: Hashable, Sendable {
 
   /// The rules of the brakes that are on.
   ///
-  /// - Parameter hasLookups: Whether there is a rule `screened`. The brake on lookups comes last.
+  /// - Parameter hasLookups: Whether a rule `screened` looks numbers up. The brake on lookups comes last.
   func rules(withLookups hasLookups: Bool) -> [Rule] {
     Brake.allCases.compactMap { brake in
       self[brake] == 0 || brake == .lookups && !hasLookups ? nil : Rule(brake, limit: self[brake])
@@ -69,10 +69,12 @@ extension Rule {
 }
 
 extension Policy {
-  /// The brakes that can apply. The one on lookups needs a rule `screened`.
+  /// The brakes that the settings can turn on, whether they are on or off. The brake on lookups needs a rule
+  /// `screened`.
   public var possibleBrakes: [Brake] { Brake.allCases.filter { $0 != .lookups || asksScreening } }
 
-  /// The charges of a callback to the brakes that all callers share.
+  /// The charges to the brakes that all callers share: two on callbacks, and one on number lookups. Brakes
+  /// that are off are left out.
   public var sharedBrakes: [AllowanceCharge] {
     entries[firstBrake...].compactMap { entry in
       guard let rule = entry.allowance, rule.scope == .global else { return nil }

@@ -8,7 +8,8 @@ public enum Verdict: UInt8, Sendable {
   case deny
   /// The rule would have denied the request, but is in audit mode.
   case wouldDeny
-  /// The rule was not evaluated: it does not apply, is off, or comes after a denial.
+  /// The rule was not evaluated or gave no verdict. For example, it is off, does not apply, or comes after a
+  /// denial.
   case skipped
 
   /// The word for audit lines and explanations.
@@ -34,7 +35,7 @@ public enum DenialCode: String, CaseIterable, Sendable {
   case noAgents = "no_agents"
   /// Nothing shows that the number is the caller's.
   case numberNotProven = "number_not_proven"
-  /// The customer's consent is missing, out of date, or not to an accepted text.
+  /// The customer's consent is missing, too old, in the future, or to a text that is not accepted.
   case consentRequired = "consent_required"
   /// The lookup at Talkdesk failed, and the rule has `on_failure: deny`.
   case upstreamUnavailable = "upstream_unavailable"
@@ -56,8 +57,9 @@ public struct Denial: Hashable, Sendable {
   public var rule: String?
   /// The next opening time. Only with `closed`, and nil if the action never opens again.
   public var nextOpen: Instant?
-  /// The whole seconds to wait before a retry; nil if waiting does not help. If only time decides, the retry
-  /// succeeds unless another request is faster, and the wait satisfies all rules that make the client wait.
+  /// The whole seconds to wait before a retry; nil if waiting does not help. After `closed`, `rateLimited` or
+  /// `quotaExhausted`, opening hours, rates and quotas all allow the request at that time, unless other
+  /// requests use the allowances first. If no such time exists, this is the time for the refusing rule alone.
   public var retryAfter: Int64?
   /// The exhausted allowance's limit and reset time.
   public var status: AllowanceStatus?
@@ -105,8 +107,8 @@ public struct RuleVerdict: Hashable, Sendable {
   }
 }
 
-/// The verdict of every rule of a policy, in order, and of the built-in rules if they were evaluated. Rule
-/// names stay in the policy, so passing verdicts around copies no names.
+/// The verdict of every rule of a policy, in order, and of the built-in rules if they apply. Rule names stay
+/// in the policy, so passing verdicts around copies no names.
 public struct RuleVerdicts: RandomAccessCollection, Sendable {
   let policy: Policy
   let marks: [Verdict]
@@ -135,7 +137,8 @@ public struct RuleVerdicts: RandomAccessCollection, Sendable {
 }
 
 extension Policy {
-  /// The verdicts for a request that was refused before any rule was evaluated: all rules are skipped.
+  /// The verdicts for a request that was refused before any rule was evaluated: all configured rules are
+  /// skipped.
   public var skipped: RuleVerdicts {
     RuleVerdicts(self, [Verdict](repeating: .skipped, count: firstBrake))
   }
@@ -159,16 +162,17 @@ public struct Decision: Sendable {
   var marks: [Verdict]
   /// The results of remote policies, by the index of their rules.
   let answers: [Int: RemoteAnswer]
-  /// The result of verifying the proof of the number.
+  /// The result of verifying the proof of the number; nil if the proof was not needed.
   let proof: NumberProofAnswer?
-  /// The result of the last rule about the number. Nil if there was none.
+  /// The result of the last rule `own_number`; nil if none was evaluated, or if it allowed a proof without
+  /// verifying it.
   public let ownership: NumberResult?
-  /// The verdict on the number. Nil if no rule needed it.
+  /// The verdict on the number; nil if no rule needed it, or if another rule refused first.
   let screening: ScreeningAnswer?
   /// Whether an operator has blocked the number.
   let isBlocked: Bool
 
-  /// The verdict of every rule of the policy, in order, and of the built-in rules if they were evaluated.
+  /// The verdict of every rule of the policy, in order, and of the built-in rules if they apply.
   public var verdicts: RuleVerdicts { RuleVerdicts(policy, marks, isBlocked: isBlocked) }
 
   /// The charges of an allowed request; none for a refusal.
@@ -230,7 +234,8 @@ public struct Decision: Sendable {
 }
 
 extension Denial {
-  /// The retry time while the store fails, in seconds.
+  /// The time after which a client may retry, in seconds, if the store fails, a lookup at Talkdesk fails, or
+  /// too many number proofs were used.
   static let storeRetryAfter: Int64 = 5
 
   static func noAgents(_ rule: String) -> Denial {

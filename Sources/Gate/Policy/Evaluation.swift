@@ -6,7 +6,8 @@ import Platform
 /// The evaluation of a policy's rules on one request.
 ///
 /// Call `next` until it returns `.decided`. After any other step, pass the result to `answer` and call `next`
-/// again. An evaluation takes nothing from allowances: an allowed decision lists the charges to take.
+/// again. After `.asks` or `.proves` for a rule in audit mode, `skip` continues without a result. An
+/// evaluation takes nothing from allowances: an allowed decision lists the charges to take.
 public struct Evaluation: Sendable {
   /// The next step.
   public enum Step: Sendable {
@@ -16,7 +17,7 @@ public struct Evaluation: Sendable {
     case asks(RemoteQuery)
     /// Verify the proof in the request, and pass the result to `answer`.
     case proves(isEnforced: Bool)
-    /// Get the verdict on the number, and pass it to `answer`. All other rules allow the request.
+    /// Get the verdict on the number, and pass it to `answer`. All other enforced rules allow the request.
     case screens(ScreeningQuery)
   }
 
@@ -24,12 +25,13 @@ public struct Evaluation: Sendable {
   public enum Questions: Sendable {
     /// All rules that apply to the request.
     case all
-    /// All rules except rates, quotas and brakes. For a request that takes nothing, such as moving an
-    /// appointment, and for one whose allowances were taken earlier, such as claiming a token.
+    /// All rules except rates, quotas, brakes and `screened`. For a request that takes nothing, such as
+    /// moving an appointment or repeating a callback, and for one whose allowances were taken earlier, such
+    /// as claiming a token.
     case besideAllowances
-    /// The rules that are evaluated again when an appointment is due: opening hours, numbers and remote
-    /// policies. All other rules were evaluated when the appointment was booked, and its allowances were
-    /// taken then.
+    /// The rules that are evaluated again when an appointment is due: opening hours, numbers (also the
+    /// built-in rules) and remote policies. All other rules were evaluated when the appointment was booked,
+    /// and its allowances were taken then.
     case whenDue
   }
 
@@ -46,7 +48,7 @@ public struct Evaluation: Sendable {
   private var denial: Denial?
   /// Whether `denial` is set. Reading this flag copies nothing.
   private var isDenied = false
-  /// Whether the rule at `index` waits for an answer.
+  /// Whether `next` returned a step whose result is still missing.
   private var isWaiting = false
   /// The results of remote policies, by the index of their rules.
   private var answers: [Int: RemoteAnswer] = [:]
@@ -67,14 +69,15 @@ public struct Evaluation: Sendable {
     self.isBlocked = isBlocked
     scope = policy.scope(of: facts)
     held = Policy.Held(facts)
-    // Appended, since `[Verdict](repeating:count:)` asks the runtime for the type of its storage each time.
+    // Append to an empty array: `[Verdict](repeating:count:)` asks the runtime for the type of its storage
+    // each time.
     var skipped: [Verdict] = []
     skipped.append(
       contentsOf: repeatElement(.skipped, count: policy.verdictCount(scope, isBlocked: isBlocked)))
     marks = skipped
   }
 
-  /// Evaluates rules until one denies, one needs a result from outside, or none is left.
+  /// Evaluates rules until an enforced rule denies, a rule needs a result from outside, or none is left.
   public mutating func next(_ states: some AllowanceStates) -> Step {
     precondition(!isWaiting, "the remote policy's answer is outstanding")
     while index < policy.firstBrake, !isDenied {
@@ -177,7 +180,7 @@ public struct Evaluation: Sendable {
     judge(answer)
   }
 
-  /// Applies the verdict on the number to the rules that need it. They come last.
+  /// Applies the verdict on the number to the rules that need it. These rules are evaluated last.
   private mutating func judge(_ answer: ScreeningAnswer) {
     screening = answer
     let end = index
@@ -251,7 +254,7 @@ public struct Evaluation: Sendable {
     index += 1
   }
 
-  /// Evaluates the built-in rules for callbacks: first the ones about numbers, then the brakes. Brakes come
+  /// Evaluates the built-in rules for callbacks: first the one about the number, then the brakes. Brakes come
   /// last, so a number that is always refused never gets a time to retry.
   private mutating func askBuiltIn(_ states: some AllowanceStates) {
     if marks.count > policy.entries.count {
@@ -268,7 +271,7 @@ public struct Evaluation: Sendable {
       }
     }
     while index < policy.entries.count, !isDenied {
-      // Only a lookup is charged to the limit on lookups, never the request itself.
+      // The limit on lookups is left out: a lookup is charged to it, never the request itself.
       if questions == .all, index < policy.charged.endIndex { ask(states) }
       index += 1
     }

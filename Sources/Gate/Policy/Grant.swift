@@ -1,6 +1,7 @@
 // The proof that a policy allowed a request; only a policy can make one.
 
-/// A request that no rule refuses, with its charges. `Decision.settled` turns it into a grant.
+/// A request that no enforced rule refuses, with its charges. `Decision.settled` and `settledWithRecord` turn
+/// a clearance into a grant.
 public struct Clearance: Sendable {
   /// The charges to take from allowances, all or none.
   public let charges: [AllowanceCharge]
@@ -16,7 +17,8 @@ public struct Clearance: Sendable {
 }
 
 /// Permission for one action, once. A grant proves that the policy allowed the request, and that its
-/// allowances are taken or will be taken when its record is saved.
+/// allowances are taken or will be taken when its record is saved. If the store fails and the rules allow
+/// requests then (`on_store_failure`), nothing is taken.
 ///
 /// Only a policy creates a grant, and a grant cannot be copied. So a function that consumes a grant cannot be
 /// called without a decision of the rules, nor twice with one permission.
@@ -29,7 +31,7 @@ public struct Grant: ~Copyable, Sendable {
   public let subject: String?
   /// The app that the request is for; nil if there is none.
   public let appID: String?
-  /// The number that may be called.
+  /// The number that may be called; nil if the action calls none.
   public let phone: E164?
   /// The receipts of the taken allowances, to give them back if no token or call follows.
   public let receipts: [AllowanceReceipt]
@@ -52,13 +54,13 @@ public struct Grant: ~Copyable, Sendable {
     self.grantedAt = grantedAt
   }
 
-  /// The status of the caller's allowances, for the fields of the response. Brakes and number proofs are left
-  /// out.
+  /// The status of the enforced allowances, for the headers of the response. Brakes and number proofs are
+  /// left out.
   public var statuses: [AllowanceStatus] { receipts.statuses(at: grantedAt) }
 }
 
 extension [AllowanceReceipt] {
-  /// The status of the caller's allowances. Brakes and number proofs are left out.
+  /// The status of the enforced allowances. Brakes and number proofs are left out.
   func statuses(at now: Instant) -> [AllowanceStatus] {
     var statuses: [AllowanceStatus] = []
     statuses.reserveCapacity(count)

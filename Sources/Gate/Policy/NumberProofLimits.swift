@@ -1,18 +1,20 @@
-// The limits on number proofs: each proof works only once across all instances.
+// The built-in limits on number proofs: each proof works once, and all proofs together have a rate limit of
+// 500,000 a day.
 
 import Documents
 import Platform
 
-/// The allowances that a proof uses. If the request's other allowances are given back, so are these, and the proof works again.
+/// The charges for a number proof. If the request's other charges are given back, so are these, and the proof
+/// works again.
 enum NumberProofLimits {
-  /// The most used proofs that a store may contain. No proof is valid for more than a day, so half as many
-  /// per day is a safe limit.
+  /// The maximum number of used proofs in a store. No proof is valid for more than a day, so half as many per
+  /// day is a safe limit.
   static let most: Int64 = 1_000_000
   /// How long a proof stays marked as used after it expires, in seconds, because the clocks of instances
   /// differ.
   static let margin: Int64 = 120
 
-  /// The charges of one proof. `index` is that of its rule.
+  /// The charges of one proof. `index` is the index of the rule `own_number`.
   static func charges(
     _ id: String, expires: Instant, at now: Instant, index: Int, isEnforced: Bool
   ) -> [AllowanceCharge] {

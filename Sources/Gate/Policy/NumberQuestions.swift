@@ -1,4 +1,4 @@
-// The query for Talkdesk's verdict on a phone number, and the denials of the rules about numbers.
+// Builds the query for Talkdesk's verdict on a phone number, and the denials of the rules about numbers.
 
 /// A query for Talkdesk's verdict on a phone number.
 public struct ScreeningQuery: Sendable {
@@ -10,7 +10,8 @@ public struct ScreeningQuery: Sendable {
 }
 
 extension Policy {
-  /// The query that the rules need for a request. Nil if no rule `screened` applies.
+  /// The query that the rules need for a request. Nil if no rule `screened` applies, if there is no number,
+  /// or if the number was already checked.
   func screening(of facts: Facts, _ scope: RequestScope) -> ScreeningQuery? {
     guard let phone = facts.phone, facts.number != nil else { return nil }
     let timeouts = screened.compactMap { index -> Int64? in
@@ -25,7 +26,7 @@ extension Policy {
       charge: lookups.map { AllowanceCharge(rule: $0, party: .global) })
   }
 
-  /// The denial for a proof that was used before, or whose use cannot be saved.
+  /// The denial for a proof that was used before, or because too many proofs were used in the last 24 hours.
   func denial(_ charged: AllowanceRule, _ facts: Facts) -> Denial {
     let entry = entries[charged.index]
     guard charged.name == Rule.numberProof, case .ownNumber(let rule) = entry.question else {
@@ -52,7 +53,7 @@ extension Denial {
     Denial(code: .consentRequired, rule: name, cause: fault.rawValue, options: rule.texts)
   }
 
-  /// The rule that responses name. A caller cannot tell a blocked or screened number from other refused
-  /// numbers.
+  /// The rule that responses name. A number that is blocked or that a rule `screened` refused looks like a
+  /// number in the built-in ranges, so that callers cannot find out which numbers are blocked.
   public var publicRule: String? { code == .numberNotAllowed && cause != nil ? Rule.defaultNumbers : rule }
 }

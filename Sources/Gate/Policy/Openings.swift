@@ -1,4 +1,5 @@
-// Finds the next time at which several schedules are open together, and remembers results that took long to find.
+// Finds the next time at which several schedules are open together, and caches results that took long to
+// find.
 
 import Platform
 import Synchronization
@@ -17,8 +18,8 @@ final class Openings: Sendable {
   private static let mostAttempts = 4000
   /// The result of a search with more attempts than this is cached.
   private static let manyAttempts = 16
-  /// The most cached results. There is one for each combination of opening hours that applies to some
-  /// request.
+  /// The maximum number of cached results. There is one for each combination of opening hours that applies to
+  /// some request.
   private static let mostResults = 64
 
   private let results = Mutex<[[Int]: Result]>([:])

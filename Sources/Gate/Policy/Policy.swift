@@ -71,9 +71,9 @@ public final class Policy: Sendable {
     }
   }
 
-  /// The result of one rule on a request.
+  /// The result of one rule on a request, before other services are queried.
   enum Finding {
-    /// The rule does not apply.
+    /// The rule does not apply, or is `screened`, which is evaluated last.
     case passedOver
     case allows
     case denies
@@ -145,7 +145,8 @@ public final class Policy: Sendable {
   let openings = Openings()
   /// Whether any rule switches off the built-in rule about numbers.
   private let hasOptOut: Bool
-  /// The most allowances a decision can take.
+  /// The number of rate and quota rules, including brakes. A decision has at most as many charges to them;
+  /// those of a number proof are extra.
   let mostCharges: Int
 
   /// Creates a policy. Throws if two rules have the same name.
@@ -253,7 +254,7 @@ public final class Policy: Sendable {
     var caller: Int?
   }
 
-  /// The scope of a request. Looks up the numbers of its app and caller once for all rules.
+  /// The scope of a request. Looks up its app and caller once for all rules.
   func scope(of facts: Facts) -> RequestScope {
     scope(of: facts.action, app: facts.appID, caller: facts.effectiveCaller)
   }
@@ -314,7 +315,7 @@ public final class Policy: Sendable {
   }
 
   /// Evaluates the rules on a request without waiting. The closure `remote` returns the results of remote
-  /// policies.
+  /// policies. Number proofs are not verified, and numbers are not looked up.
   public func decide(
     _ facts: Facts, states: some AllowanceStates, isBlocked: Bool = false,
     remote: (RemoteQuery) -> RemoteAnswer = { _ in .notAsked }
@@ -330,7 +331,7 @@ public final class Policy: Sendable {
     }
   }
 
-  /// The allowances that a decision on a request may read, for a store that has to fetch them first.
+  /// The charges whose allowances a decision on a request may read, for a store that has to fetch them first.
   ///
   /// - Parameter taking: Whether an allowed request is charged. If so, the states of brakes are left out:
   ///   brakes come last, so the charge itself decides.

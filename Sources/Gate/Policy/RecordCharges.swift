@@ -1,4 +1,5 @@
-// The charges of a request with a record. The store takes them in the transaction that saves the record.
+// The charges of a request that creates a record, such as a callback. The store takes them in the transaction
+// that saves the record.
 
 import Synchronization
 
@@ -45,8 +46,8 @@ public final class RecordCharges: Sendable {
   /// Notes that nothing was taken, because the record was refused for another reason.
   public func takeNothing() { state.withLock { $0 = State(time: $0.time) } }
 
-  /// The receipts of the charges taken with the record. If the outcome of the transaction is unknown, the
-  /// receipts of the charges that may have been taken.
+  /// The receipts of the charges taken with the record. If the outcome of the transaction is unknown, these
+  /// charges may or may not have been taken.
   public var receipts: [AllowanceReceipt] { state.withLock { $0.receipts } }
 
   /// Whether saving the record used the proof. A rule in audit mode also allows a proof that was used before.
@@ -72,7 +73,8 @@ public final class RecordCharges: Sendable {
 }
 
 extension Decision {
-  /// The final decision on a request that makes a record. The store takes its charges with the record (`Grant.charges`).
+  /// The final decision on a request that creates a record. The store takes the charges when it saves the
+  /// record (`Grant.charges`).
   public func settledWithRecord(at now: Instant) -> Settled {
     guard case .allow(let clearance) = outcome else { return .refused(self) }
     let charges =

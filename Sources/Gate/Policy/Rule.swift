@@ -68,10 +68,11 @@ public struct Rule: Sendable {
   public let mode: Mode
   /// The kind of check.
   public let kind: Kind
-  /// The brake behind the rule; nil if the rule is not a brake.
+  /// The brake that this rule enforces; nil if the rule is not a brake.
   public let brake: Brake?
 
-  /// The name of the built-in rule that refuses premium, short and satellite numbers.
+  /// The name of the built-in rule that refuses premium, short and satellite numbers, and the other numbers
+  /// of `NumberRanges`.
   public static let defaultNumbers = "default-numbers"
   /// The name of the built-in rule that refuses numbers blocked by an operator. A configured rule may have
   /// the same name.
@@ -79,7 +80,7 @@ public struct Rule: Sendable {
   /// The name of the built-in limit on first requests for an installation. A configured rule must not have
   /// this name, because it would share the count.
   static let enrolments = "built-in.enrolments"
-  /// The names of the limits on installations that an attestation alone authorizes.
+  /// The names of the limits on enrollments by attestation (`AttestationLimits`).
   static let attestedApp = "built-in.attested-app"
   static let attestedAddress = "built-in.attested-address"
   static let attestationToken = "built-in.attestation-token"

@@ -11,7 +11,7 @@ struct VerdictTexts: Sendable {
   private let octets: [UInt8]
   /// The index of each object's comma, and the end of the last object.
   private let starts: [Int]
-  /// The largest size of the verdicts of all rules together, in octets.
+  /// The maximum size of the verdicts of all rules together, in octets.
   let mostOctets: Int
 
   /// - Parameter names: The names of rules. They contain nothing that JSON must escape (`Rule.init`).
@@ -46,7 +46,7 @@ struct VerdictTexts: Sendable {
 }
 
 extension RuleVerdicts {
-  /// The most octets that `appendObjects` appends.
+  /// The maximum number of octets that `appendObjects` appends.
   public var mostOctets: Int { policy.verdictTexts.mostOctets }
 
   /// Appends the verdicts as the elements of a JSON array, each an object with `rule` and `verdict`.

@@ -1,4 +1,4 @@
-// Computes how long a refused client must wait, for all rules that time can satisfy.
+// Computes how long a refused client must wait until opening hours, rates and quotas all allow its request.
 
 import Platform
 
@@ -22,7 +22,8 @@ struct Waiting {
     self.allowances = allowances
   }
 
-  /// The whole seconds until no rule refuses; nil for never, or for a time outside the zone tables.
+  /// The whole seconds until none of these rules refuses; nil if there is no such time, or if it is outside
+  /// the zone tables or not found in 4,000 attempts.
   ///
   /// Each rule moves the time forward to the first second at which it does not refuse, until no rule moves
   /// it. No rule moves it further than necessary, so the result is the first time at which all of them allow

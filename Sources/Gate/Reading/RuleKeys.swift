@@ -1,4 +1,5 @@
-// Declares the keys of rules: for the reader, for its suggestions, and for the JSON Schema.
+// Declares the keys of a rule in the configuration, for its reader, for spelling suggestions and for the JSON
+// Schema.
 
 package import Documents
 import Texts
@@ -26,12 +27,12 @@ enum RuleKeys {
       "The callers that the rule applies to, `anonymous` and `installation` among them. Without it: all.")
   }
 
-  /// A caller's id: a configured one, `anonymous` or `installation`.
+  /// The form of a caller's id: a configured id, `anonymous` or `installation`.
   static func caller(among known: Set<String>?) -> TextForm<String> {
     name(among: known.map { $0.union([Facts.anonymous, Facts.installationCaller]) })
   }
 
-  /// A name, which must be one of the known ones.
+  /// The form of a name: one of the known names, or any name if `known` is nil.
   static func name(among known: Set<String>?) -> TextForm<String> {
     TextForm { text throws(Refusal) in
       if let known, !known.contains(exactly: text) { throw .unknown(text, known: known.sorted()) }

@@ -81,7 +81,7 @@ extension Policy {
 /// The result of reading the rules.
 public enum PolicyReading: Sendable {
   case policy(Policy)
-  /// Never empty.
+  /// The problems; at least one.
   case problems([DocumentProblem])
 }
 
@@ -254,8 +254,8 @@ struct RuleReader {
     let allow = mapping.values(RuleKeys.allowedNetworks)
     let deny = mapping.values(RuleKeys.deniedNetworks) ?? []
     guard mapping.problems.count == before else { return nil }
-    // Read strictly, an empty list would deny every address; in `AddressesRule` it allows every address. So
-    // the reader refuses it.
+    // An empty list would seem to deny every address, but in `AddressesRule` it allows all except the denied
+    // ones. So the reader refuses it.
     guard allow?.isEmpty != true || deny.isEmpty else {
       throw Refusal(
         at: "allow", "the list is empty",
@@ -306,7 +306,7 @@ struct RuleReader {
   private func consent(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
     let before = mapping.problems.count
     let configured = known.numbers.consentTexts.map(\.name)
-    // Without the section, the configuration's reader refuses the rule.
+    // Without texts in `numbers.consent`, the configuration's reader refuses the rule.
     let texts = mapping.values(RuleKeys.consentTexts(configured.isEmpty ? nil : configured))
     guard mapping.problems.count == before else { return nil }
     return .consent(try ConsentRule(texts: texts ?? (configured.isEmpty ? ["none"] : configured)))

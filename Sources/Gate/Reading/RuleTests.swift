@@ -5,7 +5,7 @@ import Platform
 
 /// The configuration that a table of tests needs besides the rules.
 public struct RuleTestContext: Sendable {
-  /// The result of what the server checks before it evaluates the rules.
+  /// The result of the server's checks before the rules are evaluated.
   public enum Admission: Sendable {
     /// The rules decide on these facts, which include the request's app.
     case admitted(Facts)
@@ -15,12 +15,13 @@ public struct RuleTestContext: Sendable {
     case mistake(Refusal)
   }
 
-  /// The configured callers and apps.
+  /// The callers, apps and settings that the configuration defines for its rules.
   public var known: KnownNames
   /// The time of tests that give none.
   public var now: Instant
-  /// Finds the app of a request. In the facts, caller and app are nil if the test names none. The owner is
-  /// the caller of the user whose installation sends the request, if the test names one.
+  /// Checks a request as the server does before it evaluates the rules, and finds its app. In the facts,
+  /// caller and app are nil if the test names none. The owner is the caller of the user whose installation
+  /// sends the request; nil if the test names none.
   public var admission: @Sendable (_ facts: Facts, _ owner: String?) -> Admission
 
   /// Creates a context. Without `admission`, a request is for the app that it names.
@@ -58,8 +59,8 @@ public struct RuleTest: Sendable {
     }
   }
 
-  /// Evaluates the rules. Returns nil if the decision is as expected, else the expected and the actual
-  /// decision and the reason.
+  /// Evaluates the rules. Returns nil if the decision is as expected. Otherwise returns the expected and the
+  /// actual decision, and the reason.
   public func failure(under policy: Policy) -> String? {
     let decision =
       refusal == nil
@@ -99,7 +100,7 @@ public struct RuleTest: Sendable {
 /// The result of reading a table of tests.
 public enum RuleTestReading: Sendable {
   case tests([RuleTest])
-  /// Never empty.
+  /// The problems; at least one.
   case problems([DocumentProblem])
 }
 
@@ -126,7 +127,7 @@ extension Policy {
   }
 }
 
-/// Reads one test.
+/// Reads one test of a table.
 struct RuleTestReader {
   let policy: Policy
   let context: RuleTestContext
@@ -181,7 +182,8 @@ struct RuleTestReader {
     )
   }
 
-  /// The facts of a test. A fact that the test does not give is missing.
+  /// The facts of a test. Without `at`, the time is `context.now`; without `action`, the action is `access`;
+  /// without `proven`, the number is not proven. Any other fact that the test does not give is missing.
   private func facts(_ mapping: inout MappingReader, expecting code: DenialCode?) -> Facts {
     var claims: [FactMember] = []
     for member in mapping.members(TestKeys.claims, "write { tier: gold }") ?? [] {
@@ -190,7 +192,7 @@ struct RuleTestReader {
     var fields: [RequestField] = []
     for member in mapping.members(TestKeys.fields, "write { X-App-Version: \"2.3.0\" }") ?? [] {
       for (value, _) in mapping.values(member.value, at: "fields.\(member.name)", TestKeys.fieldValue) ?? [] {
-        // As HTTP reads a field's value: without spaces around it (RFC 9110 §5.5).
+        // Remove the white space around the value, as HTTP does (RFC 9110 §5.5).
         let value = value.drop { " \t".contains($0) }.reversed().drop { " \t".contains($0) }.reversed()
         fields.append(RequestField(name: member.name, value: String(value)))
       }

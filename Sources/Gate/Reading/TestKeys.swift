@@ -1,4 +1,4 @@
-// Declares the keys of the file of tests, for its reader and for the JSON Schema.
+// Declares the keys of a file of rule tests, for its reader and for the JSON Schema.
 
 package import Documents
 import Platform
@@ -98,6 +98,6 @@ enum TestKeys {
 }
 
 extension RuleTest {
-  /// The shape of a file of tests.
+  /// The shape of a file of rule tests, for the JSON Schema.
   package static let fileShape = Shape.mapping(TestKeys.file)
 }

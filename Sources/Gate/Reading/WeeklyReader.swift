@@ -1,8 +1,7 @@
-// Reads weekly windows of opening hours.
+// Reads the weekly opening hours of a rule, such as `mon-fri: "09:00-18:00"`.
 
 import Documents
 
-/// Reads the windows of opening hours.
 enum WeeklyReader {
   /// Reads the windows of each weekday under `weekly`, Monday first; a day without windows is empty.
   /// `written` has the key under which the file lists each day, such as `weekly.mon-fri` for `weekly.wed`.
@@ -34,7 +33,8 @@ enum WeeklyReader {
     return (weekly, written)
   }
 
-  /// The days of `sat`, `mon-fri` (also past the week's end, as `fri-mon`) or `sat,sun`; nil for anything else.
+  /// The days of `sat`, `mon-fri` or `sat,sun`, Monday being 0; nil for any other text. A range may continue
+  /// past Sunday, as in `fri-mon`.
   static func days(_ text: String) -> [Int]? {
     var days: [Int] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {

@@ -3,7 +3,8 @@
 import Platform
 
 extension Instant {
-  /// The instant after a duration, or before it if the duration is negative. Saturates far beyond any date.
+  /// The instant after a duration, or before it if the duration is negative. The duration is clamped to 292
+  /// years, and the result to 64-bit seconds.
   public func advanced(by span: Duration) -> Instant {
     let total = Int64(nanoseconds).addingClamped(span.nanosecondsClamped % 1_000_000_000)
     let carry = total.flooredDivision(by: 1_000_000_000)
@@ -13,7 +14,8 @@ extension Instant {
     return Instant(seconds: sum, nanoseconds: Int32(carry.remainder))
   }
 
-  /// The duration from one instant to a later one; negative if `later` is the earlier one. Saturates.
+  /// The duration from one instant to a later one; negative if `later` is the earlier one. Clamped to 64-bit
+  /// seconds.
   public static func - (later: Instant, earlier: Instant) -> Duration {
     let (seconds, overflow) = later.seconds.subtractingReportingOverflow(earlier.seconds)
     // Not `Int64.min`: the part of a second below it would not fit.

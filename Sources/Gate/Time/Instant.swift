@@ -21,9 +21,10 @@ public struct Instant: Hashable, Comparable, Sendable {
     a.seconds != b.seconds ? a.seconds < b.seconds : a.nanoseconds < b.nanoseconds
   }
 
-  /// Nanoseconds since the epoch, clamped to what 64 bits hold (the years 1677 to 2262).
+  /// Nanoseconds since the epoch, clamped to 64 bits (the years 1677 to 2262).
   public var nanosecondsSinceEpoch: Int64 {
-    // Any number: 128 bits have room for the product. Clamped alone, a time before 1970 would lose its part of a second.
+    // Any number: 128 bits have room for the product. Clamped alone, a time before 1970 would lose its part
+    // of a second.
     Int64(clamping: Int128(seconds) * 1_000_000_000 + Int128(nanoseconds))
   }
 }
@@ -69,7 +70,7 @@ extension Instant {
   }
 }
 
-/// Reads digits and marks from ASCII text, front to back.
+/// Reads digits and punctuation from ASCII text, front to back.
 struct DigitReader {
   private var rest: Substring.UTF8View
 
@@ -78,7 +79,7 @@ struct DigitReader {
   /// Whether everything has been read.
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Reads exactly `count` digits.
+  /// Reads exactly `count` digits; nil if there are fewer.
   mutating func number(of count: Int) -> Int? {
     var value = 0
     for _ in 0..<count {
@@ -89,7 +90,8 @@ struct DigitReader {
     return value
   }
 
-  /// Reads one to nine digits as nanoseconds of a second; further digits are dropped.
+  /// Reads digits after a decimal point as nanoseconds, without those after the ninth; nil if there is no
+  /// digit.
   mutating func fraction() -> Int? {
     var value = 0
     var count = 0
@@ -103,7 +105,7 @@ struct DigitReader {
     return value
   }
 
-  /// Reads a mark if it comes next.
+  /// Reads a punctuation mark if it comes next; false otherwise.
   mutating func skip(_ mark: Unicode.Scalar) -> Bool {
     guard rest.first == UInt8(ascii: mark) else { return false }
     rest.removeFirst()

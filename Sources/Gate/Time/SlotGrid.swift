@@ -1,4 +1,4 @@
-// Divides the days of a time zone into slots, which count appointments.
+// Divides the days of a time zone into slots. The number of appointments is limited per slot.
 
 /// A span of time whose appointments are counted together.
 public struct Slot: Hashable, Sendable {
@@ -33,7 +33,7 @@ public struct SlotGrid: Sendable {
     self.length = length
   }
 
-  /// The slot that contains a time, in seconds since the epoch; nil where the zone's table ends.
+  /// The slot that contains a time, in seconds since the epoch; nil outside the zone's table.
   public func slot(at seconds: Int64) -> Slot? {
     guard let local = zone.localSeconds(at: seconds) else { return nil }
     var day = local.flooredDivision(by: 86_400).quotient
@@ -51,6 +51,6 @@ public struct SlotGrid: Sendable {
     }
   }
 
-  /// The slot after another; nil where the zone's table ends.
+  /// The slot after another; nil at the end of the zone's table.
   public func next(after slot: Slot) -> Slot? { self.slot(at: slot.end) }
 }

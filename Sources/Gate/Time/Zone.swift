@@ -7,7 +7,7 @@ import Platform
 ///
 /// The zone's file is read only when the zone is created. A lookup is a binary search in memory.
 public final class Zone: Sendable {
-  /// The zone's name, as `Europe/Lisbon`.
+  /// The zone's name, such as `Europe/Lisbon`.
   public let name: String
 
   private let table: ZoneTable
@@ -25,8 +25,9 @@ public final class Zone: Sendable {
 
   /// The zone with an IANA name.
   ///
-  /// Throws if the database does not have the name, and for abbreviations and bare offsets (`EST`, `GMT+5`),
-  /// which have no daylight saving time. `UTC` and `GMT` need no database.
+  /// Throws if the database does not have the name or its file cannot be read. Names without a slash are
+  /// refused, except `UTC` and `GMT`, which need no database. Such names are abbreviations and bare offsets
+  /// (`EST`, `GMT+5`), which may lack daylight saving time, or old names.
   public convenience init(named name: String) throws(Refusal) { try self.init(named: name, in: .system) }
 
   /// The zone with an IANA name, from a folder of zone files.
@@ -85,14 +86,14 @@ public final class Zone: Sendable {
       offset: Int64(table.offsets[index]))
   }
 
-  /// The local time at an instant, as seconds since 1970-01-01T00:00:00 local; nil outside the table.
+  /// The local time at an instant, in seconds since 1970-01-01T00:00:00 local time; nil outside the table.
   public func localSeconds(at seconds: Int64) -> Int64? {
     guard let span = span(at: seconds) else { return nil }
     return seconds.addingClamped(span.offset)
   }
 
-  /// The first instant at which the local time is `local` or later. If a change of the clocks skips `local`,
-  /// this is the end of the gap.
+  /// The first instant at which the local time is `local` or later; nil outside the table. If a change of the
+  /// clocks skips `local`, this is the end of the gap.
   package func firstInstant(showing local: Int64) -> Int64? {
     // Two days earlier, the local time is before `local` with any offset.
     guard var span = span(at: max(Self.covered.lowerBound, local - 2 * 86_400)) else { return nil }

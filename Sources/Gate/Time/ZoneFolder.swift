@@ -11,9 +11,10 @@ struct ZoneFolder: Sendable {
   /// The database of Debian's package.
   static let system = ZoneFolder(path: "/usr/share/zoneinfo")
 
-  /// Whether a name can be a file of the database. Each step of the path must begin with a letter, so that
-  /// none leaves the folder. The folders `posix` and `right` are refused, because they contain other
-  /// databases; times in `right` count leap seconds.
+  /// Whether a name can be a file of the database. The name must contain a slash, which excludes
+  /// abbreviations such as `EST`. Each step of the path must begin with a letter, so that none leaves the
+  /// folder. The folders `posix` and `right` are refused, because they contain other databases; times in
+  /// `right` count leap seconds.
   static func isPlausible(_ name: String) -> Bool {
     let steps = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return steps.count > 1 && name.utf8.count <= 64

@@ -1,6 +1,7 @@
 // Reads the footer of a time zone's file, which gives the offsets after its last transition.
 
-/// A POSIX TZ string, such as `EST5EDT,M3.2.0,M11.1.0`, with the hours that RFC 9636 §3.3.1 adds.
+/// A POSIX TZ string, such as `EST5EDT,M3.2.0,M11.1.0`. Changes may be up to 167 hours before or after
+/// midnight (RFC 9636 §3.3.1).
 struct ZoneFooter: Sendable {
   /// A change of the clocks once a year.
   struct Change: Sendable {

@@ -13,7 +13,7 @@ struct ZoneTable: Sendable, Equatable {
     offsets = [offset]
   }
 
-  /// The largest file that is read, in bytes. The largest file of the database has 4 KB.
+  /// The maximum size of a file, in bytes. The largest file of the database has 4 KB.
   static let maximumBytes = 1 << 16
   /// Offsets of the database are within a day; RFC 9636 §3.2 allows a little more.
   private static let offsetRange = -93_599...97_199

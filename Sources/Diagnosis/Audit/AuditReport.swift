@@ -14,7 +14,7 @@ public struct AuditReport: Sendable {
   /// Whether the lines form intact chains.
   public enum Verdict: Sendable {
     case sound, tampered
-    /// No line was made with any of the keys, or there is no chained line.
+    /// No line fits a chain with one of the keys, or no line belongs to a chain.
     case unknownKey
   }
 
@@ -29,12 +29,12 @@ public struct AuditReport: Sendable {
   /// The report, line by line.
   public let lines: [String]
 
-  /// How far the chain of each server start was written, by the store's last anchors.
+  /// The store's last anchor of each server start. The chain of that start was written at least up to it.
   public struct Anchors: Sendable {
     package let known: [String: AuditVerifier.Known]
 
-    /// Reads the anchors from the configured store. A store in memory counts as empty: no other process can
-    /// read it.
+    /// Reads the anchors from the configured store. A store in memory counts as empty, because no other
+    /// process can read it. So does a store whose schema is older than this release.
     public init(in store: Configuration.Store) async throws(StoreFailure) {
       if case .memory = store {
         known = [:]
@@ -57,8 +57,9 @@ public struct AuditReport: Sendable {
     }
   }
 
-  /// Checks files in the order of their lines.
-  /// - Parameter anchors: The store's anchors, read before the files; nil to compare none.
+  /// Checks the files of one server, the oldest first.
+  /// - Parameter anchors: The store's anchors, read before the files; nil to skip the comparison with the
+  ///   store.
   public init(of paths: [String], keys: [StoreKey], anchors: Anchors? = nil) throws(Unreadable) {
     let verifier = AuditVerifier(keys: keys, known: anchors?.known ?? [:])
     for path in paths {

@@ -19,7 +19,8 @@ extension Doctor {
     client.credentials.contains { if case .secret = $0 { false } else { true } }
   }
 
-  /// Compares this machine's clock with the replies' `Date`, and reports the effect of the difference on assertions.
+  /// Compares this machine's clock with the `Date` of Talkdesk's responses, and reports the effect of the
+  /// difference. This is a failure only if Talkdesk refused every assertion and the clock may be the reason.
   mutating func reportClock(_ trials: [Trial]) {
     let skew = trials.lazy.compactMap({ $0.report?.clockSkew }).first
     // A refused scope says nothing about the assertion.
@@ -53,7 +54,7 @@ extension Doctor {
   }
 
   /// A difference between the clocks and its effect on assertions.
-  /// - Parameter behind: By how many seconds this machine's clock is behind; negative where it is ahead.
+  /// - Parameter behind: The seconds by which this machine's clock is behind; negative if it is ahead.
   private func difference(_ behind: Int64) -> String {
     let margin = JWS.issuedAtMargin
     let life = ClientAssertion.maximumLifetime - margin
@@ -70,8 +71,8 @@ extension Doctor {
     return "this machine is \(behind.magnitude) s \(behind > 0 ? "behind" : "ahead of") Talkdesk: \(effect)"
   }
 
-  /// Reports whether each credential works. To tell a refused scope from a refused credential, requests a
-  /// token for whatever scopes the client has.
+  /// Reports whether each credential works. If none got a token, requests a token without a scope for each
+  /// refused one, to tell a refused scope from a refused credential.
   mutating func reportCredentials(_ trials: [Trial]) async {
     let isServed = trials.contains { $0.token != nil }
     var granted: String?
@@ -115,8 +116,8 @@ extension Doctor {
         + "what the client has", .refused)
   }
 
-  /// A hint if no token is for Talkdesk's Mobile SDK: nothing else would show it before an app's first
-  /// interaction.
+  /// A hint if no configured scope is for Talkdesk's Mobile SDK; otherwise empty. Without the hint, the
+  /// missing scope would show only at an app's first interaction.
   private var needOfSDK: String {
     let asked = [configuration.talkdesk.scope] + configuration.apps.compactMap(\.scope)
     let isAsked = asked.contains { $0.split(separator: " ").contains { $0 == TokenScopes.mobileSDK } }
@@ -163,7 +164,8 @@ extension Doctor {
     }
   }
 
-  /// Warns if no Talkdesk number is configured: then each callback request must name one.
+  /// Warns if the configured scope allows callbacks but no Talkdesk number is configured. Then each callback
+  /// request must name one.
   private mutating func reportNumbers() {
     guard TokenScopes.allowsCallbacks(configuration.talkdesk.scope), !hasNumbers else { return }
     report.warn(
@@ -287,7 +289,8 @@ extension Doctor {
       ? "the \(trial.role.rawValue) key \(trial.credential.name)" : "key \(trial.credential.name)"
   }
 
-  /// Talkdesk ID's words: bounded, printable, and never with a run of characters as long as a credential.
+  /// The status and Talkdesk ID's words: bounded, printable, and never with a run of characters as long as a
+  /// credential.
   private static func words(_ status: Int, _ code: String?, _ trial: Trial) -> String {
     let description = trial.report?.errorDescription.map { "\(quoted($0, limit: 200)), " } ?? ""
     return "\(description)status \(status)\(code.map { " \($0)" } ?? "")"

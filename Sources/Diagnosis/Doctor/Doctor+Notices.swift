@@ -7,7 +7,7 @@ import Notices
 import Platform
 
 extension Doctor {
-  /// Reports whether this server can authenticate to each push provider. Sends no notification, since each
+  /// Reports whether this server can authenticate to each push provider. Sends no notification, because it
   /// would reach a real device.
   mutating func reportNotices() async {
     guard let notices = configuration.notices else { return }

@@ -5,8 +5,8 @@ import Outcomes
 import Store
 
 extension Doctor {
-  /// Reports whether the configured triggers are registered with the current URL, secret and message.
-  /// Compares them with the store, because Talkdesk has no list of triggers.
+  /// Reports whether the configured triggers are registered with the current URL, secret and message. Uses
+  /// the registrations in the store, because Talkdesk has no list of triggers.
   mutating func report(registered: [StoredTrigger]) {
     guard let settings = configuration.outcomes, let hook = settings.hooks.first else { return }
     guard let url = settings.externalURL else {

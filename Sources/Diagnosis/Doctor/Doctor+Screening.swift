@@ -8,7 +8,7 @@ import Texts
 import Tokens
 
 extension Doctor {
-  /// Sends a free request to each interface, with a token for that interface's scope.
+  /// Sends a free request to each interface that the configuration uses, with a token for its scope.
   mutating func reportScreening() async {
     guard let settings = configuration.numbers?.screening else { return }
     let deadline = clock.now + .seconds(15)
@@ -49,7 +49,7 @@ extension Doctor {
     }
   }
 
-  /// A number that belongs to no one: +1 202 555 0100.
+  /// A phone number that is reserved for fiction: +1 202 555 0100.
   private static let fictional: E164 = {
     do throws(E164Error) { return try E164("+12025550100") } catch {
       preconditionFailure("a number in E.164 form")

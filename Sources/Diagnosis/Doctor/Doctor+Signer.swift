@@ -57,7 +57,8 @@ extension Doctor {
     }
   }
 
-  /// The newest other version of a key for which Talkdesk ID issues a token, with any scope.
+  /// The newest other version of a key for which Talkdesk ID issues a token, with any scope. Nil if none of
+  /// the newest `mostVersions` works.
   private func acceptedVersion(
     of signer: TransitSigner, _ pinned: TransitSigner.Pinned, _ trial: Trial
   ) async -> Int64? {
@@ -70,7 +71,7 @@ extension Doctor {
     return nil
   }
 
-  /// Reports why the signer cannot be used, and names the layer.
+  /// Reports why the signer cannot be used, and how to fix it.
   mutating func reportSigner(_ error: TokenExchangeError) {
     let found: (words: String, fix: String, cause: DoctorReport.Verdict) =
       switch error {

@@ -17,8 +17,8 @@ import Stores
 import Upstream
 
 extension Doctor {
-  /// Checks everything that requests depend on besides tokens: the store, providers, issuers' keys and
-  /// policies.
+  /// Checks everything that requests depend on besides tokens: the admin access, the store, other providers,
+  /// issuers' keys and remote policies.
   mutating func lookAround() async {
     await reportAdmin()
     await reportStore()
@@ -47,8 +47,8 @@ extension Doctor {
     }
   }
 
-  /// Repeats a running server's warnings about its configuration: some mistakes show only in requests. No
-  /// response proves nothing: the server may not run yet, or may run elsewhere.
+  /// Repeats a running server's warnings about its configuration, because some mistakes show only in
+  /// requests. Reports nothing if no server responds: it may not run yet, or may run elsewhere.
   private mutating func reportAttention(_ listener: Configuration.Admin.Listener) async {
     guard listener.port != 0, let address = IPAddress(listener.host) else { return }
     let wildcards = [IPAddress(v4: 0): "127.0.0.1", IPAddress(v6High: 0, low: 0): "[::1]"]
@@ -121,7 +121,7 @@ extension Doctor {
     }
   }
 
-  /// Whether the permissions, and the way its file system is mounted, let this user add a file to a folder.
+  /// Whether this user may add a file to a folder. False on a read-only file system too.
   private static func mayAdd(to folder: String) -> Bool {
     unsafe faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0
   }

@@ -8,7 +8,7 @@ import Talkdesk
 import Tokens
 
 extension Doctor {
-  /// Compares a token's life with `tokens.min_remaining`.
+  /// Compares a token's lifetime with `tokens.min_remaining`.
   mutating func reportLifetime(_ token: AccessToken) {
     guard let lifetime = token.lifetime else {
       return report.warn(

@@ -11,8 +11,8 @@ extension Doctor {
   private var tokenURL: String { client.endpoints.tokenURL }
   private var host: String { TalkdeskHost.host(of: tokenURL) }
 
-  /// Reports how far a request got.
-  /// - Parameter isServed: Whether the same endpoint issued a token for another key.
+  /// Reports how far the request for a token got.
+  /// - Parameter isServed: Whether the same endpoint issued a token for any key.
   mutating func reportWay(_ trial: Trial, isServed: Bool) async {
     switch trial.error {
     case .transport(let error):
@@ -105,7 +105,7 @@ extension Doctor {
 
   private var isAddress: Bool { IPAddress(host.trimmingBrackets) != nil }
 
-  /// The account of the token endpoint's host; nil if the host belongs to no account.
+  /// The account in the token endpoint's host; nil if the host names no account.
   private var accountName: String? {
     if case .account(_, let name) = TalkdeskHost(url: tokenURL), !name.isEmpty { name } else { nil }
   }

@@ -9,10 +9,11 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// Checks everything on the way to a token: the configuration, then one real exchange with each key. Then
-/// checks the store, the issuers' keys, the remote policies and the other providers.
+/// Checks everything that a token needs: the configuration, then real exchanges with each credential. Then
+/// checks the store, the chat desks, the issuers' keys, the remote policies and the other providers.
 ///
-/// Each exchange is a single request. The doctor never retries, so it reports temporary failures that the server would hide.
+/// Each exchange is a single request. The doctor never retries, so it also reports temporary failures that
+/// the server would hide.
 public struct Doctor {
   let configuration: Configuration
   let client: TalkdeskID
@@ -154,7 +155,7 @@ public struct Doctor {
     reportClaims(token)
   }
 
-  /// Makes one exchange of a single request.
+  /// Requests a token once, without a retry.
   /// - Parameter scope: The scopes to request; empty for whatever the client has.
   func attempt(_ credential: ClientCredential, _ role: CredentialRole, scope: String) async -> Trial {
     let single = TalkdeskID(

@@ -2,7 +2,7 @@
 
 import JSON
 
-/// The findings of a diagnosis. Holds no secret and no token.
+/// The findings of a diagnosis. Contains no secret and no token.
 public struct DoctorReport: Sendable {
   /// The finding of one check.
   public struct Finding: Sendable {
@@ -25,7 +25,7 @@ public struct DoctorReport: Sendable {
     public let found: String
     /// The fix; nil if there is nothing to fix.
     public let fix: String?
-    /// The kind of a failure, for the exit status.
+    /// The kind of a failure, for the exit status; nil if the check did not fail.
     let cause: Verdict?
   }
 

@@ -6,7 +6,7 @@ import Talkdesk
 enum TalkdeskHost: Equatable {
   /// An account's host in a region: `acme.talkdeskid.com`, or the domain itself without a name before it.
   case account(Region, name: String)
-  /// A region's API.
+  /// The API host of a region.
   case api(Region)
   /// A host that is not Talkdesk's.
   case elsewhere
@@ -35,7 +35,7 @@ enum TalkdeskHost: Equatable {
     }
   }
 
-  /// The host in lower case, without a port; empty where there is none.
+  /// The host in lower case, without a port; empty if the URL has none.
   static func host(of url: String) -> String {
     guard let mark = url.firstRange(of: "://") else { return "" }
     let rest = url[mark.upperBound...]

@@ -303,7 +303,8 @@ struct TokenExamination {
     }
   }
 
-  /// The caller that the claims name.
+  /// Checks the subject and the proof key in the claims, and returns the caller that they name; nil after a
+  /// failure.
   private mutating func examineSubject(_ claims: JWTClaims, _ issuer: JWTAuthenticator.Issuer) -> Caller? {
     do throws(JWTError) {
       let caller = try issuer.caller(claims)
@@ -366,14 +367,15 @@ extension JWTAuthenticator.Issuer {
 }
 
 extension JWKSet {
-  /// Why the set lacks the key of a token; nil where no such key was left out.
+  /// The reason why the set lacks the key with an ID, or any key if the ID is nil; nil if no such key was
+  /// left out.
   fileprivate func reasonForLeavingOut(_ keyID: String?) -> KeyError? {
     skipped.first { keyID == nil || $0.keyID?.hasSameBytes(as: keyID ?? "") == true }?.reason
   }
 }
 
 extension JWTAuthenticator.Fault {
-  /// Why a text is not a token.
+  /// The reason why a text is not a token; empty for any other fault.
   fileprivate var cause: String { if case .unreadable(let error) = self { "\(error)" } else { "" } }
 }
 

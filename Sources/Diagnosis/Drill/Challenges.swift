@@ -8,7 +8,8 @@ enum Challenges {
   private static let parameters = ["error", "error_description", "scope"]
   private static let longestScheme = 20
 
-  /// The schemes in a field's value, each with its `error`, `error_description` and `scope`.
+  /// The schemes in a field's value, each with its `error`, `error_description` and `scope`. A word that
+  /// cannot be a scheme becomes `?`.
   static func withoutSecrets(_ value: String) -> String {
     var challenges: [(scheme: String, parameters: [String])] = []
     for element in Array(value.utf8)[...].parts(separatedBy: UInt8(ascii: ",")).parts {

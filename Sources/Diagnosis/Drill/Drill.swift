@@ -19,7 +19,7 @@ import Upstream
 /// ranges that the server refuses by default are refused here too. Rules, safety limits (`brakes`) and stops
 /// do not apply.
 public struct Drill: Sendable {
-  /// Why there is nothing to send.
+  /// The reason why no callback can be sent.
   public enum Obstacle: Error, Hashable, Sendable, CustomStringConvertible {
     /// The configuration names no number of the account.
     case noTalkdeskNumber
@@ -53,8 +53,8 @@ public struct Drill: Sendable {
   /// Prepares a callback. Nothing is sent.
   ///
   /// - Parameters:
-  ///   - configuration: one that was loaded for fetching a token.
-  ///   - phone: the number to call, with which `fault(inPhone:)` found nothing wrong.
+  ///   - configuration: A configuration that was loaded for fetching a token.
+  ///   - phone: The number to call. `fault(inPhone:)` must return nil for it.
   public init(_ configuration: Configuration, phone: String) throws(Obstacle) {
     guard let upstream = configuration.talkdesk.upstream else {
       preconditionFailure("a configuration for fetching a token without an upstream")
@@ -78,7 +78,7 @@ public struct Drill: Sendable {
     self.upstream = upstream
   }
 
-  /// The announcement before the call, one sentence a line.
+  /// The announcement before the call, line by line.
   ///
   /// - Parameter showingNumber: Whether to show the full number to call, for the person who typed it. Other
   ///   numbers are masked.
@@ -98,7 +98,7 @@ public struct Drill: Sendable {
   }
 
   /// Gets a token and sends the callback.
-  /// - Parameter onSending: is called right before the request that may ring.
+  /// - Parameter onSending: Called right before the request that may make a phone ring.
   public func run(onSending: @Sendable () -> Void) async -> DrillReport {
     let transport: CurlTransport
     do throws(TransportSetupError) {

@@ -16,14 +16,14 @@ struct DrillFacts {
     "X-RateLimit-Remaining",
     "X-RateLimit-Reset",
   ]
-  /// How much of a field's value is kept, in bytes.
+  /// The maximum length of a field's value, in bytes. The rest is cut off.
   static let longestField = 256
   /// Words in the names of header fields with a trace id, in lower case.
   static let tracingWords = ["trace", "request-id", "correlation", "tid", "ray", "amz", "b3"]
   /// Words in the names of header fields with a credential, in lower case. Such a field never counts as a
   /// trace id.
   static let credentialWords = ["cookie", "token", "secret", "auth", "key", "session", "credential"]
-  /// How many fields with trace ids are kept.
+  /// The maximum number of fields with trace IDs to keep.
   static let mostTraces = 32
   /// The longest name and the longest value of a field with a trace id, in bytes.
   static let longestTrace = 128
@@ -36,7 +36,7 @@ struct DrillFacts {
   /// The names of the other fields.
   let dropped: [String]
   let traceID: String?
-  /// The steps of the request, in milliseconds; nil where nothing was measured.
+  /// The steps of the request, in milliseconds; nil if nothing was measured.
   let durations: [(name: String, milliseconds: Int64)]?
   private let expiresIn: Int64?
   private let scope: String
@@ -70,7 +70,7 @@ struct DrillFacts {
     let challenge = "WWW-Authenticate"
     let challenges = fields.values(of: challenge).map(Challenges.withoutSecrets).joined(separator: ", ")
     if let value = self.kept(challenges, mask) { kept.append((challenge, value)) }
-    // These are elsewhere in the facts, or only describe the transfer of the content.
+    // The facts have these elsewhere, or the fields only describe the transfer of the content.
     let elsewhere = ["Content-Type", "Content-Length", "Transfer-Encoding", "Connection"]
     let named = keptFields + [challenge] + elsewhere + (hasTraceID ? ["platform-tid"] : [])
     var seen = Set(named.map(lowered))
@@ -94,7 +94,7 @@ struct DrillFacts {
     String(decoding: name.utf8.map(\.lowercasedASCII), as: UTF8.self)
   }
 
-  /// Whether a field's digits are counts and times.
+  /// Whether a field is about rate limits, so that its digits are counts and times, not phone numbers.
   private static func tellsLimits(_ name: String) -> Bool {
     ["ratelimit", "x-ratelimit-"].contains { name.utf8.starts(with: $0.utf8) }
   }
@@ -108,7 +108,7 @@ struct DrillFacts {
     text.utf8.count <= longestTrace && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
   }
 
-  /// A field's value: printable, bounded and masked; nil where nothing is left.
+  /// A field's value: printable, bounded and masked; nil if nothing is left.
   /// - Parameter onlyOwn: Whether to mask only the token and the test call's own numbers.
   private static func kept(_ value: String, _ mask: DrillMask, onlyOwn: Bool = false) -> String? {
     var octets = (onlyOwn ? mask.own(value) : mask.text(value)).utf8.prefix(longestField).map {

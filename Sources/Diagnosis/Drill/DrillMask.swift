@@ -7,7 +7,7 @@ import JSON
 import Tokens
 
 /// Hides phone numbers and the token. The test call's own numbers are hidden wherever their digits occur,
-/// other numbers as in logs.
+/// other phone numbers as in logs.
 struct DrillMask {
   private let token: [UInt8]
   private let numbers: [(digits: [UInt8], masked: [UInt8])]
@@ -31,7 +31,8 @@ struct DrillMask {
     return String(decoding: octets, as: UTF8.self)
   }
 
-  /// A response's content with these hidden. JSON stays JSON: in a number, 9 replaces a hidden digit.
+  /// A response's content without the token and any phone number. JSON stays JSON: in a number, 9 replaces a
+  /// hidden digit.
   func content(_ content: [UInt8]) -> String {
     do throws(JSONError) {
       let value = try JSONValue(parsing: content)
@@ -52,7 +53,7 @@ struct DrillMask {
       do throws(JSONError) {
         return try JSONValue(parsing: masked)
       } catch {
-        return .null  // Unreachable: digits for digits leave a number.
+        return .null  // Unreachable: a number with other digits is still a number.
       }
     case .array(let elements): return .array(elements.map(self.value))
     case .object(let object):

@@ -24,16 +24,16 @@ public struct DrillReport: Sendable {
   }
 
   public let verdict: Verdict
-  /// The account's response: names with their texts, in the order of printing.
+  /// The account's response, as names with their texts in the order in which they are printed.
   public let lines: [(name: String, text: String)]
-  /// The conclusion and the remedy, a sentence each.
+  /// The conclusion and, if there is something to do, the next step, in one or two lines.
   public let closing: [String]
-  /// The content for `--facts`; nil without a response of the Callback API.
+  /// The content for `--facts`; nil if the Callback API did not respond.
   public let facts: [UInt8]?
 
-  /// The content for `--facts` with the events of the call.
+  /// The content for `--facts` with the events of the call; nil if `facts` is nil.
   ///
-  /// - Parameter events: A JSON array, as `DrillWatch.events` is.
+  /// - Parameter events: A JSON array, such as `DrillWatch.events`.
   public func facts(withEvents events: [UInt8]) -> [UInt8]? {
     facts.map { facts in
       // The facts are an object and a line feed.
@@ -80,7 +80,8 @@ public struct DrillReport: Sendable {
     closing = Self.closing(report.outcome, request)
   }
 
-  /// Refusals are the statuses that Talkdesk documents. After any other status a later try may succeed, or the outcome is unknown.
+  /// The verdict on a response's status; 0 if there was none. Refusals are the statuses that Talkdesk
+  /// documents. After any other error a later request may succeed, or the outcome is unknown.
   private static func verdict(status: Int) -> Verdict {
     switch status {
     case 200..<300: .accepted

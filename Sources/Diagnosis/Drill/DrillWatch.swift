@@ -16,17 +16,17 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// Registers a configuration's triggers with a webhook of its own, listens on the server's address, and
-/// removes the triggers at the end.
+/// Registers a configuration's triggers for a temporary webhook, listens on the server's address, and removes
+/// the triggers at the end.
 public final class DrillWatch: Sendable {
-  /// Why the watch cannot start. Then no call was made, and triggers that were already registered are
-  /// removed.
+  /// The reason why the watch cannot start. Then no call was made, and triggers that were already registered
+  /// are removed if possible.
   public enum Obstacle: Error, Sendable {
-    /// The configuration has no URL for the webhook.
+    /// The configuration has no URL for the webhook, or no Talkdesk credential.
     case notConfigured(String)
-    /// The port is taken, or Talkdesk or the network does not respond.
+    /// The port is taken, Talkdesk or the network does not respond, or OpenSSL fails.
     case unavailable(String)
-    /// Talkdesk refuses a trigger.
+    /// Talkdesk refuses the credential or a trigger.
     case refused(String)
   }
 
@@ -46,7 +46,7 @@ public final class DrillWatch: Sendable {
   /// Listens and registers the triggers.
   ///
   /// - Parameters:
-  ///   - configuration: One that was loaded for checking.
+  ///   - configuration: A configuration that was loaded for checking.
   ///   - report: Gets a line for each trigger and each event. Numbers in it are masked.
   public static func begin(
     _ configuration: Configuration, report: @escaping @Sendable (String) -> Void
@@ -153,7 +153,7 @@ public final class DrillWatch: Sendable {
     }
   }
 
-  /// The events so far, with masked numbers, for the file of facts.
+  /// The first events, at most 100, with masked numbers, for the facts file.
   public var events: [UInt8] { JSONValue.array(listener.bodies.map(Self.shown)).serialized() }
 
   /// Removes the triggers and stops listening. Reports each trigger that cannot be removed.
@@ -172,9 +172,9 @@ public final class DrillWatch: Sendable {
     await transport.shutdown()
   }
 
-  // MARK: What is shown
+  // MARK: Output
 
-  /// The lines for an event: its content, and the outcome that the server would record.
+  /// The lines about an event: its content, and the outcome that the server would record.
   private static func lines(_ content: [UInt8], _ settings: OutcomeSettings, _ hook: HookSecret) -> [String] {
     let event = CallEvent(parsing: content).flatMap { $0.hasToken(of: hook) ? $0 : nil }
     let call = event?.ended(by: settings, at: Instant(SystemClock().unixTime))
@@ -227,7 +227,7 @@ extension DrillWatch.Obstacle {
   }
 }
 
-/// Responds to the webhook as the server does, and saves the bodies.
+/// Receives the events at the webhook, and saves their first 100 bodies.
 private final class Listening: RequestHandler {
   private let path: [UInt8]
   private let onEvent: @Sendable ([UInt8]) -> Void

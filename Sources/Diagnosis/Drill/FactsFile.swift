@@ -4,10 +4,10 @@ import Configuration
 import Documents
 import Glibc
 
-/// A file for the facts. It is checked before anything is sent, and written completely or not at all. Only
-/// its owner can read it.
+/// The file with the facts of a test call. It is checked before anything is sent, and written completely or
+/// not at all. Only its owner can read it.
 public struct FactsFile: Sendable {
-  /// Why the file cannot be written.
+  /// The reason why the file cannot be written.
   public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
     let path: String
     let reason: String
@@ -36,7 +36,7 @@ public struct FactsFile: Sendable {
     unsafe unlink(trial.path)
   }
 
-  /// Writes the facts, in place of earlier ones.
+  /// Writes the facts. They replace those of an earlier test call.
   public func write(_ facts: [UInt8]) throws(Failure) {
     let new = try create()
     var code: Int32 = 0
@@ -59,7 +59,7 @@ public struct FactsFile: Sendable {
     let beside = "\(path).\(UInt32.random(in: .min ... .max)).new"
     let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw failure(errno) }
-    // The umask may have taken bits away, never added any; 0600 is promised.
+    // The umask may have removed permission bits, so the mode is set to 0600 explicitly.
     guard fchmod(descriptor, 0o600) == 0 else {
       let code = errno
       close(descriptor)

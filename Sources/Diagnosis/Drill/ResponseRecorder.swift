@@ -3,7 +3,7 @@
 import HTTP
 import Synchronization
 
-/// A transport that passes requests on and keeps the last response.
+/// A transport that passes requests on and saves the last response.
 final class ResponseRecorder: HTTPTransport {
   /// A response, and whether its content was received completely.
   struct Response: Sendable {

@@ -3,8 +3,8 @@
 public import Configuration
 import JOSE
 
-/// A description of a key for people: its form, its type, the algorithms that fit it, and the fingerprint of
-/// its public half. Contains no byte of the private half.
+/// A description of a key for people: its form, its type, the algorithms that work with it, and the
+/// fingerprint of its public half. Contains no byte of the private half.
 public struct KeyReport: Sendable, CustomStringConvertible {
   /// The source of the key's text.
   public enum Source: Sendable, Hashable {
@@ -16,9 +16,9 @@ public struct KeyReport: Sendable, CustomStringConvertible {
     case environment
   }
 
-  /// Why there is no report: where the mistake is, and its remedy.
+  /// The reason why there is no report: the position of the mistake, and its remedy.
   public struct Failure: Error, Sendable, CustomStringConvertible {
-    /// One line.
+    /// The reason, on one line.
     public let description: String
   }
 

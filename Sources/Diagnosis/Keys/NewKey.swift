@@ -5,22 +5,22 @@ import Documents
 import Glibc
 import JOSE
 
-/// A new private key, and the ways it leaves the process: as variables, or into a file of its own.
+/// A new private key, which can be printed as variables or written to a new file.
 public struct NewKey: Sendable {
   /// The algorithms of new keys: those of `TD_KEY_ALGORITHM`.
   public static let algorithms = Settings.talkdeskAlgorithms.map(\.rawValue)
 
-  /// Why no key was generated or saved.
+  /// The reason why no key was generated or saved.
   public enum Failure: Error, Sendable, CustomStringConvertible {
     /// The algorithm is not one of ``NewKey/algorithms``.
     case unknownAlgorithm(String)
-    /// OpenSSL could not generate a key; its own words.
+    /// OpenSSL could not generate or encode the key, for this reason.
     case generation(String)
     /// A file or folder with that name exists already; it is never overwritten.
     case exists(path: String)
-    /// The directory does not exist, or the path names a directory.
+    /// The folder does not exist, or the path names a folder or is too long.
     case unusablePath(String, reason: String)
-    /// The system does not let us write there.
+    /// The system does not allow a write there.
     case refused(path: String, reason: String)
     /// The write failed; the partial file is removed.
     case incomplete(path: String, reason: String)
@@ -71,8 +71,8 @@ public struct NewKey: Sendable {
     }
   }
 
-  /// Writes the key as PEM into a new file that only its owner can read, and returns the line that names the file,
-  /// fit for a shell.
+  /// Writes the key as PEM into a new file that only its owner can read. Returns the line that names the
+  /// file, with quotation marks for a shell if it needs them.
   public func write(to path: String) throws(Failure) -> String {
     let pem: Secret
     do {
@@ -80,11 +80,11 @@ public struct NewKey: Sendable {
     } catch {
       throw .generation("\(error)")
     }
-    // O_EXCL: not even a symbolic link that leads nowhere is followed.
+    // With O_EXCL, not even a dangling symbolic link is followed.
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Self.failure(errno, path) }
     defer { close(descriptor) }
-    // The umask may have taken bits away, never added any; 0600 is promised.
+    // The umask may have removed permission bits, so the mode is set to 0600 explicitly.
     var code: Int32 = fchmod(descriptor, 0o600) == 0 ? 0 : errno
     var rest = pem.exposedBytes()
     while code == 0, !rest.isEmpty {

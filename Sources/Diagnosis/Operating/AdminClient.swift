@@ -10,7 +10,7 @@ import Upstream
 
 /// Sends operators' requests to a running server.
 public struct AdminClient: Sendable {
-  /// Why there is no result. The texts are for a terminal and contain no token.
+  /// The reason why there is no result. The texts are for a terminal and contain no token.
   public enum Failure: Error, Sendable, Hashable {
     /// The URL is invalid.
     case invalidURL(String)
@@ -25,7 +25,6 @@ public struct AdminClient: Sendable {
   private let destination: AdminDestination
   private let transport: any HTTPTransport
 
-  /// A client of one server.
   public init(_ destination: AdminDestination, transport: any HTTPTransport) {
     self.destination = destination
     self.transport = transport
@@ -72,7 +71,7 @@ public struct AdminClient: Sendable {
   public struct Reply: Hashable, Sendable {
     /// The text for a terminal of 80 columns.
     public let lines: [String]
-    /// The server's document as received. For a page of a list, each entry is on a line of its own.
+    /// The server's document as JSON. For a page of a list: the entries, one per line.
     public let json: String
     /// The position of the next page; nil for the last page.
     public var next: String?
@@ -259,11 +258,11 @@ public struct AdminClient: Sendable {
 
 /// The request of `callgate pause` and `callgate resume`.
 public struct StopOrder: Sendable {
-  /// `all`, `app` or `caller`.
+  /// The scope of the stop: `all`, `app` or `caller`.
   public var scope: String
   /// The id of the app or caller.
   public var id: String?
-  /// One of `actions`.
+  /// The stopped action: one of `actions`.
   public var action: String
   /// The reason, for operators.
   public var reason: String?
@@ -304,7 +303,7 @@ public struct StopOrder: Sendable {
     ("tokens", "access"), ("callbacks", "callback"), ("tickets", "ticket"), ("enrollments", "enrol"),
   ]
 
-  /// The API's name for an action.
+  /// The API's name for an action. An unknown word stays unchanged.
   public static func action(named name: String) -> String {
     words.first { $0.word.hasSameBytes(as: name) }?.action ?? name
   }

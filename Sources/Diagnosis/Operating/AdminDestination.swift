@@ -8,17 +8,17 @@ public import Upstream
 
 /// The address of a running server's admin interface, and the token for it.
 public struct AdminDestination: Sendable {
-  /// The address that requests go to, without a path.
+  /// The server's address, without a path.
   public let url: String
-  /// An operator's token or the admin token; nil where the listener needs none.
+  /// An operator's token or the admin token; nil if the listener needs none, or if none is configured.
   let token: Secret?
   /// The certificate authorities to trust instead of the system's.
   public let authorities: Authorities?
-  /// The key of the certificate that the configuration names, as `TransportSettings.pinnedKey`; nil where an operator gave the
-  /// address, and for plain http.
+  /// The key of the certificate that the configuration names, as `TransportSettings.pinnedKey`. Nil if an
+  /// operator gave the address, and for plain http.
   public let pinnedKey: String?
-  /// Why there may be no admin interface: the configuration has neither an admin listener nor a token. Nil if
-  /// it has either, or if an operator gave the address.
+  /// A hint that there may be no admin interface, because the configuration has neither an admin listener nor
+  /// a token. Nil if it has either, or if an operator gave the address.
   public let doubt: String?
 
   init(
@@ -39,12 +39,13 @@ public struct AdminDestination: Sendable {
 
   /// Finds the server that the configuration describes.
   ///
-  /// It reads only the settings of the server's address, so an operator can stop a server while its file is
-  /// being edited. The order is: `url`; the admin listener (`admin.host`, `admin.port`); with an operators'
-  /// token the public listener; the default admin listener, `http://127.0.0.1:9091`.
+  /// Reads only the settings that the address and the token need, so an operator can stop a server while its
+  /// file is being edited. The address is the first of these that is given: `url`; the admin listener
+  /// (`admin.host`, `admin.port`); the public listener, if there is an admin token or the configuration names
+  /// operators; the default admin listener, `http://127.0.0.1:9091`.
   ///
-  /// - Parameter tokenFile: Overrides `CALLGATE_OPERATOR_TOKEN` and its `_FILE`, which override `CALLGATE_ADMIN_TOKEN`, its `_FILE`, and
-  ///   `admin.token_file`.
+  /// - Parameter tokenFile: A file with the token. It overrides `CALLGATE_OPERATOR_TOKEN` and its `_FILE`,
+  ///   which override `CALLGATE_ADMIN_TOKEN`, its `_FILE`, and `admin.token_file`.
   public static func find(
     url: String?, tokenFile: String?, sources: ConfigurationSources
   ) throws(ConfigurationErrors) -> AdminDestination {
@@ -86,8 +87,8 @@ extension ConfigurationBuilder {
     ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
   }
 
-  /// - Parameter hasOwnToken: Whether the environment has the token of an operator by name. A server with such operators requires it
-  ///   on loopback too.
+  /// - Parameter hasOwnToken: Whether the environment has the token of a named operator. A server with named
+  ///   operators requires a token on loopback too.
   fileprivate mutating func destination(
     url: String?, isFromFile: Bool, hasOwnToken: Bool
   ) -> AdminDestination {
@@ -117,13 +118,14 @@ extension ConfigurationBuilder {
       url: local(
         "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
         "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"),
-      // While the server is down, any user of the machine can listen there. So a listener that requires no token gets none.
+      // While the server is down, any user of the machine can listen there. So a listener that requires no
+      // token gets none.
       token: host.isLoopback && !hasOwnToken && !mentionsOperators ? nil : adminToken(),
       authorities: authorities, doubt: doubt)
   }
 
-  /// The key of the public listener's certificate. The certificate names the public host, not the address by
-  /// which this machine reaches the listener.
+  /// The key of the public listener's certificate, to recognize the server by; nil without a certificate. The
+  /// certificate names the public host, not the address by which this machine reaches the listener.
   mutating func listenerKey() -> String? {
     guard let (source, place) = source(Settings.certificateFile) else { return nil }
     let name = Settings.certificateFile.setting.name

@@ -8,7 +8,7 @@ enum BlockedNumberText {
 
   static let head = TerminalText.cells(["NUMBER", "SINCE (UTC)", "UNTIL (UTC)"], columns, "BY")
 
-  /// A row, and the reason below it.
+  /// The lines of one entry: a row and, if there is one, the reason below it.
   static func lines(_ entry: JSONValue) -> [String] {
     let first = TerminalText.cells(
       [

@@ -17,7 +17,7 @@ enum InstallationText {
       [word(entry, "client_id"), word(entry, "state"), TerminalText.minute(entry["created_at"])], columns,
       word(entry, "app"))
     var facts = [client(entry)]
-    // An operator's installation is its own subject.
+    // An installation without a user has its own ID as its subject, which is already in the row.
     if let subject = entry["subject"]?.string, subject != entry["client_id"]?.string {
       facts.append("subject \(shown(subject))")
     }

@@ -8,7 +8,7 @@ public struct ListenerDestination: Sendable {
   /// The address that `HOST` (`listen.host`) names, as written in a URL; nil if the server listens on every
   /// address.
   public let host: String?
-  /// Whether that address is on this machine alone.
+  /// Whether the address is a loopback address, which only this machine reaches.
   public let isLoopback: Bool
   /// The port, from `PORT` (`listen.port`).
   public let port: UInt16

@@ -7,7 +7,8 @@ import JSON
 struct StatusText {
   private let document: JSONObject
 
-  /// One fact a row, in lines of at most 80 columns unless a word is longer.
+  /// The lines about a status: what needs attention, then one fact per row. No line has more than 80 columns
+  /// unless a word is longer.
   ///
   /// - Parameter url: The server's address.
   static func lines(_ document: JSONObject, at url: String) -> [String] {
@@ -15,7 +16,8 @@ struct StatusText {
     return text.attention(url) + [""] + text.rows(url).flatMap { TerminalText.row($0.name, $0.value) }
   }
 
-  /// The problems that need attention, most urgent first. Without a problem, one line says so.
+  /// The problems that need attention, most urgent first, or a line that says that there are none. Then a
+  /// sentence about callbacks.
   private func attention(_ url: String) -> [String] {
     let entries = document["attention"]?.array ?? []
     guard !entries.isEmpty else {
@@ -34,7 +36,7 @@ struct StatusText {
     } + [callbacks]
   }
 
-  /// Whether callbacks are made.
+  /// The sentence about callbacks.
   private var callbacks: String {
     switch document["callbacks"]?.string {
     case "held": "Callbacks: restricted (some or all requests are refused)."
@@ -116,7 +118,7 @@ struct StatusText {
   private func word(_ value: JSONValue?) -> String { TerminalText.word(value) }
 }
 
-/// Texts about stops.
+/// The texts about stops.
 enum StopText {
   /// A sentence for each stop in a document, or one that says that nothing is paused.
   static func lines(_ document: JSONObject) -> [String] {
@@ -147,7 +149,7 @@ enum StopText {
   }
 }
 
-/// Text that fits a terminal.
+/// Formats texts for a terminal of 80 columns.
 enum TerminalText {
   static let columns = 80
   private static let nameColumns = 15
@@ -157,7 +159,7 @@ enum TerminalText {
     String(quoted(text, limit: 1024).dropFirst().dropLast()).replacing("\\\"", with: "\"")
   }
 
-  /// A text of a document as `plain`; `-` without one.
+  /// A text of a document, as `plain` shows it; `-` if there is none.
   static func word(_ value: JSONValue?) -> String { plain(value?.string ?? "-") }
 
   /// A time of a document to the minute: `2026-11-22T10:04:31.250Z` as `2026-11-22 10:04`.
@@ -188,7 +190,8 @@ enum TerminalText {
     }
   }
 
-  /// Facts beside each other, separated by two spaces, in indented lines. A fact that is longer than a line is wrapped.
+  /// Facts beside each other, separated by two spaces, in indented lines. A fact that is longer than a line
+  /// is wrapped.
   static func packed(_ facts: [String], indent: Int) -> [String] {
     var lines: [String] = []
     var line = ""

@@ -5,9 +5,9 @@ import JSON
 
 /// A new operator's token.
 public struct NewOperator: Sendable {
-  /// 256 random bits in hex. The program does not save it.
+  /// The token: 256 random bits in hexadecimal. The program does not save it.
   public let token: String
-  /// The item of `admin.operators`.
+  /// The operator's item of `admin.operators`, with the token's SHA-256.
   public let line: String
 
   public init(name: String, role: String) throws(OpenSSLError) {

@@ -8,8 +8,8 @@ import JSON
 public import Platform
 import Upstream
 
-/// Makes one request that must be allowed and three that must fail, against a running server. Spends no allowance and
-/// never asks for a token.
+/// Makes one request that a running server must allow and three that it must refuse. None of them spends an
+/// allowance, and none should get a token.
 public struct Probe: Sendable {
   private let base: String
   private let credential: ProbeCredential?
@@ -17,11 +17,10 @@ public struct Probe: Sendable {
   private let clock: any TimeSource
   private let timeout: Duration
 
-  /// Makes a probe.
   /// - Parameters:
   ///   - url: The server's base URL, without the path of an endpoint: `https://calls.example.com`.
   ///   - credential: A caller's credential; nil for a server that allows anonymous callers.
-  ///   - timeout: For each request.
+  ///   - timeout: The timeout of each request.
   public init(
     url: String, credential: ProbeCredential?, transport: any HTTPTransport, clock: any TimeSource,
     timeout: Duration = .seconds(10)
@@ -205,7 +204,7 @@ public struct Probe: Sendable {
     )
   }
 
-  /// The secret or token in a response that must have none; nil if it has none.
+  /// A sentence about a secret or token in a response, which must have none; nil if it has none.
   private static func leak(in content: [UInt8]) -> String? {
     for word in ["auth_token", "access_token"] where content.firstRange(of: Array(word.utf8)) != nil {
       return "the response contains \(word)"
@@ -239,7 +238,7 @@ public struct Probe: Sendable {
     }
   }
 
-  /// A problem in a few words: its code, the rule, and until when.
+  /// A problem in a few words: its code, the rule, the time to wait, and the detail.
   private static func words(_ problem: (code: Problem.Code?, document: JSONObject)) -> String {
     let document = problem.document
     var words = quoted(document["code"]?.string ?? "none").dropFirst().dropLast().description

@@ -2,9 +2,9 @@
 
 import JOSE
 
-/// A caller's credential, for a probe. Prints nothing of itself.
+/// A caller's credential, for a probe. Its description shows no part of it.
 public struct ProbeCredential: Sendable, CustomStringConvertible {
-  /// Why a text is not a credential. Never contains the text.
+  /// The reason why a text is not a credential. Never contains the text.
   public struct Malformed: Error, Sendable, CustomStringConvertible {
     public let description: String
   }
@@ -34,8 +34,8 @@ public struct ProbeCredential: Sendable, CustomStringConvertible {
     isBasic = false
   }
 
-  /// A wrong credential of the same kind. It has another user name, because its failures would count against
-  /// the user.
+  /// A wrong credential of the same kind. With Basic, it has another user name, so that its failure does not
+  /// count against the caller.
   var wrong: Secret {
     var generator = SystemRandomNumberGenerator()
     let random = "\(String(generator.next(), radix: 36))\(String(generator.next(), radix: 36))"

@@ -6,7 +6,8 @@ import JSON
 public struct ProbeReport: Sendable {
   /// The verdict on a request. The probe's verdict is the first in this order that any request has.
   public enum Verdict: String, Sendable, CaseIterable {
-    /// The response is not this server's: another program responds, or a request that must fail succeeds.
+    /// The response is not what a Callgate server returns: another program responds, a request that must fail
+    /// succeeds, or a part of the response is wrong.
     case surprise
     /// The request that should be allowed is refused, because of the credential, a rule or an operator.
     case refused

@@ -1,4 +1,5 @@
-// Generates the documents about settings: docs/operate/configuration.md, its table of variables, and the JSON Schemas.
+// Generates the documents about settings: docs/operate/configuration.md, its table of variables, and the JSON
+// Schemas.
 
 import Configuration
 import Documents
@@ -106,7 +107,7 @@ public enum ConfigurationReference {
   public enum Schema: String, CaseIterable, Sendable {
     case callgate, tests
 
-    /// The name of its file.
+    /// The name of the schema's file.
     public var fileName: String { "\(rawValue).schema.json" }
 
     /// The schema; ends with a newline.

@@ -6,14 +6,14 @@ import JSON
 /// Heroku's manifest. Heroku reads it only when it creates an app, so its values are initial values, not
 /// defaults.
 public enum HerokuManifest {
-  /// One variable the button asks for.
+  /// A variable that the button asks for.
   package struct Question: Sendable {
     let setting: Setting
     /// The value in the form.
     var value: String?
-    /// Whether Heroku makes a secret of 64 hexadecimal digits.
+    /// Whether Heroku generates a secret of 64 hexadecimal digits.
     var isGenerated = false
-    /// Whether Heroku creates no app without a value.
+    /// Whether Heroku requires a value before it creates the app.
     var isRequired = false
     /// Where the operator finds the value, or a note about Heroku. It follows the setting's meaning.
     var hint: String?
@@ -62,7 +62,7 @@ public enum HerokuManifest {
         "Heroku's router needs a moment to stop sending requests. Heroku kills the server after 30 seconds."),
   ]
 
-  /// The variables the button does not ask for, each with its reason.
+  /// The variables that the button does not ask for, each with the reason.
   static let unasked: [String: String] = [
     "CALLGATE_CONFIG": "a dyno has only the files of the repository",
     "HOST": "the router reaches every address",

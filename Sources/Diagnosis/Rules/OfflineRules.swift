@@ -10,16 +10,16 @@ import Platform
 import Store
 import Stores
 
-/// The rules of a configuration, evaluated without a server. Nothing is stopped, and only the given counts
-/// are used.
+/// The rules of a configuration, evaluated without a server. No stop is in effect, and allowances have only
+/// the counts that a question or test gives.
 public struct OfflineRules: Sendable {
   private let configuration: Configuration
   private let decider: Decider
   private let clock: any TimeSource
 
   /// Prepares the rules.
-  /// - Parameter transport: The transport to remote policies; nil to query none, which counts as their
-  ///   failure.
+  /// - Parameter transport: The transport to remote policies. If it is nil, none is queried, and each counts
+  ///   as failed.
   public init(_ configuration: Configuration, transport: (any HTTPTransport)?) {
     self.configuration = configuration
     let clock = SystemClock()

@@ -1,4 +1,5 @@
-// Writes the files of a new configuration for `callgate init`, after proving that they load and pass their tests.
+// Writes the files of a new configuration for `callgate init`, after proving that they load and pass their
+// tests.
 
 public import Configuration
 import Documents
@@ -7,7 +8,7 @@ import Glibc
 import JOSE
 public import Platform
 
-/// A folder that becomes the configuration of a server: the files of `callgate init`, and the next steps.
+/// The folder into which `callgate init` writes the configuration of a server.
 public struct Setup: Sendable {
   /// The folder, as an absolute path.
   public let folder: String
@@ -17,17 +18,17 @@ public struct Setup: Sendable {
   private let files: ConfigurationFiles
   private let clock: any TimeSource
 
-  /// Why nothing was written.
+  /// The reason why nothing was written.
   public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
     /// These files exist already.
     case exists([String])
-    /// The system does not let us write there.
+    /// The system does not allow a write there.
     case refused(path: String, reason: String)
     /// The path cannot be used as a folder.
     case unusable(path: String, reason: String)
     /// Secrets would not be safe there, or git would not read `.gitignore`.
     case unfit(path: String, reason: String)
-    /// The disk failed.
+    /// A write failed, perhaps because the disk is full.
     case incomplete(path: String, reason: String)
     /// The new configuration does not load.
     case invalid([String])
@@ -47,13 +48,13 @@ public struct Setup: Sendable {
     }
   }
 
-  /// A setup in a folder.
+  /// Prepares a setup in a folder. Nothing is written yet.
   /// - Parameters:
-  ///   - folder: Its path.
+  ///   - folder: The path of the folder.
   ///   - workingDirectory: The base of a relative path.
   ///   - replacing: Whether existing files may be overwritten.
   ///   - hasAdmin: Whether there is an admin token.
-  ///   - files: How files are read.
+  ///   - files: Reads the existing `.gitignore`.
   ///   - clock: The clock for the example times of tests.
   public init(
     folder: String, workingDirectory: String, replacing: Bool, hasAdmin: Bool = true,
@@ -69,10 +70,10 @@ public struct Setup: Sendable {
     self.clock = clock
   }
 
-  /// Refuses a folder that cannot accept the files, or has such files already. Call this before the first
-  /// question.
+  /// Refuses a folder that cannot accept the files or, unless they may be overwritten, has some of them
+  /// already. Call this before the first question.
   ///
-  /// - Parameter sources: The files that flags name. They may already be where they belong.
+  /// - Parameter sources: The files that flags name. These may already have their final path in the folder.
   public func checkFolder(_ sources: [String]) throws(Failure) {
     if !replaces {
       let schemas = ConfigurationReference.Schema.allCases.map(\.fileName)
@@ -103,7 +104,8 @@ public struct Setup: Sendable {
   }
 
   /// Writes the files, all or none.
-  /// - Parameter sources: The files that answers were read from. They may already be where they belong.
+  /// - Parameter sources: The files that answers were read from. These may already have their final path in
+  ///   the folder.
   /// - Returns: Lines about the written files and the next steps.
   public func write(_ answers: SetupAnswers, readFrom sources: [String]) throws(Failure) -> [String] {
     let documents = SetupDocuments(answers: answers, folder: folder)
@@ -160,7 +162,8 @@ public struct Setup: Sendable {
     }
   }
 
-  /// Loads the new files before they are written, and runs their tests. Files that do not pass `callgate check` are not written.
+  /// Loads the new files before they are written, and runs their tests. Throws if they would not pass
+  /// `callgate check`, or if a test fails.
   private func prove(
     _ configuration: [UInt8], _ tests: [UInt8], _ secrets: [(name: String, bytes: [UInt8])]
   ) throws(Failure) {

@@ -1,4 +1,5 @@
-// The answers that `callgate init` collects, the flags that can give them, and the dialog that asks for the rest.
+// The answers that `callgate init` collects, the flags that can give them, and the dialog that asks for the
+// rest.
 
 import Configuration
 import Documents
@@ -16,7 +17,7 @@ public struct SetupAnswers: Sendable {
   let tokens: SetupTokens
   /// The address of the public port.
   let listen: ListenAddress
-  /// The password the app sends.
+  /// The password that the app sends.
   let password: Secret
   /// The admin token; nil without an operator's page.
   let adminToken: Secret?
@@ -37,7 +38,7 @@ enum SetupTokens: String, CaseIterable, Sendable {
   }
 }
 
-/// The flags of `callgate init`, as typed. Each answers one question.
+/// The flags of `callgate init`, as typed. Most of them answer a question, which is then not asked.
 public struct SetupFlags: Sendable {
   public var account: String?
   public var region: String?
@@ -57,7 +58,7 @@ public struct SetupFlags: Sendable {
   /// Whether there is an operator's page.
   public var hasAdmin = true
 
-  /// No flags.
+  /// Makes flags that answer no question.
   public init() {}
 }
 
@@ -65,18 +66,18 @@ public struct SetupFlags: Sendable {
 public protocol SetupDialog {
   /// Shows a prompt and returns the line that was typed; nil at the end of input.
   func ask(_ prompt: String) -> String?
-  /// Hides typed input while a function asks.
+  /// Hides what the user types while `body` runs.
   func hiding<Answer>(_ body: () throws(SetupFailure) -> Answer) throws(SetupFailure) -> Answer
-  /// Shows some lines.
+  /// Shows lines that need no answer.
   func say(_ text: String)
 }
 
-/// Why there are no answers.
+/// The reason why there are no answers.
 public enum SetupFailure: Error, Sendable, Hashable {
-  /// Flags are wrong or missing: a line for each.
+  /// Flags are wrong or missing; one line per mistake.
   case mistakes([String])
   /// The input ended before the last question.
   case ended
-  /// OpenSSL could not generate a password or key; its own words.
+  /// OpenSSL could not generate a password or key, for this reason.
   case generation(String)
 }

@@ -64,7 +64,7 @@ struct SetupDocuments {
     """
   }
 
-  /// The account's scope, where it is not the default.
+  /// The lines with the account's scope; empty if it is the default.
   private var accountScope: String {
     guard answers.tokens == .sdk else { return "" }
     return """
@@ -74,7 +74,7 @@ struct SetupDocuments {
       """
   }
 
-  /// An app for each kind of token, where there are two.
+  /// The lines with an app for each of two kinds of tokens; empty if only one kind is used.
   private var apps: String {
     guard answers.tokens == .both else { return "" }
     return """
@@ -186,7 +186,7 @@ struct SetupDocuments {
 
   private static let callback = "action: callback, caller: app, phone: \"+14155550100\""
 
-  /// A time in the form of a test, and in the words of people.
+  /// A time as a test writes it (`text`), and as people say it (`name`).
   private struct Time {
     var text: String
     var name: String
@@ -221,7 +221,7 @@ struct SetupDocuments {
     case .key(let key, _):
       switch key.source {
       case .key(let key): try key.pem().exposedBytes()
-      // The interview asks for a file or a secret.
+      // The interview asks only for a file or a secret, never for an external signer.
       case .signer: preconditionFailure("init with a signer")
       }
     }

@@ -3,21 +3,21 @@
 import Glibc
 import JOSE
 
-/// Writes files into a folder, all of them or none: first under other names, then renamed. If a step fails,
-/// all are undone.
+/// Writes files into a folder, all of them or none. Writes each file under another name and then renames it.
+/// If a step fails, all are undone.
 struct SetupFiles {
   /// A file to write.
   struct File {
     /// The file's path below the folder.
     var name: String
     var bytes: [UInt8]
-    /// The file's permissions; nil for those of new files.
+    /// The file's permissions; nil for the default of new files.
     var mode: mode_t?
     /// Whether the file may replace an existing one.
     var replaces: Bool
   }
 
-  /// Why nothing was written.
+  /// The reason why nothing was written.
   package enum Failure: Error, Hashable {
     case exists([String])
     case system(path: String, code: Int32)
@@ -39,7 +39,7 @@ struct SetupFiles {
 
   private init(_ folder: String) {
     self.folder = folder
-    // The folder must be this user's own: another user could have prepared these names.
+    // A random suffix, so that another user cannot have created files with these names in advance.
     suffix = String(UInt64.random(in: .min ... .max), radix: 36)
   }
 
@@ -48,7 +48,8 @@ struct SetupFiles {
     names.filter { exists("\(folder)/\($0)") }
   }
 
-  /// Checks that a folder accepts new files. If it does not exist yet, checks the nearest folder above it.
+  /// Checks that a folder accepts new files, and that its folder for secrets (`closed`) is safe if it exists.
+  /// If the folder does not exist yet, checks the nearest one above it.
   static func check(_ folder: String, closed name: String) throws(Failure) {
     var place = folder
     var status = stat()
@@ -68,8 +69,8 @@ struct SetupFiles {
     unsafe unlink(trial)
   }
 
-  /// Checks the path of a folder for secrets: it is free, or a folder of this user that others cannot write
-  /// to.
+  /// Checks the path of a folder for secrets. Nothing may exist there, or a folder of this user that others
+  /// cannot write to.
   private static func checkClosed(_ path: String) throws(Failure) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else {
@@ -90,8 +91,8 @@ struct SetupFiles {
     return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
-  /// Writes the files, and makes the folders they need.
-  /// - Parameter beforeMoving: Runs once all are written under other names; for tests.
+  /// Writes the files, and creates the folders that they need.
+  /// - Parameter beforeMoving: Runs when all files are written under other names; for tests.
   static func write(
     _ files: [File], to folder: String, beforeMoving: () -> Void = {}
   ) throws(Failure) {
@@ -146,7 +147,7 @@ struct SetupFiles {
 
   private func temporary(_ name: String) -> String { "\(folder)/\(name).\(suffix)" }
 
-  /// Makes a folder with those above it, as `mkdir -p` does.
+  /// Creates a folder and those above it, as `mkdir -p` does.
   private mutating func makeFolder(_ path: String, _ mode: mode_t) throws(Failure) {
     var status = stat()
     if unsafe stat(path, &status) == 0 {
@@ -165,7 +166,7 @@ struct SetupFiles {
     guard descriptor >= 0 else { throw .system(path: path, code: errno) }
     defer { close(descriptor) }
     steps.append(.wrote(path))
-    // The umask may have taken bits away, never added any.
+    // The umask may have removed permission bits, so the mode is set explicitly.
     if let mode = file.mode, fchmod(descriptor, mode) != 0 { throw .system(path: path, code: errno) }
     var rest = file.bytes[...]
     while !rest.isEmpty {
@@ -179,7 +180,7 @@ struct SetupFiles {
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .system(path: path, code: errno) }
   }
 
-  /// Reserves a name with an empty file. So a file that was created since the check of the names is not
+  /// Reserves a name with an empty file, so that a file that was created after the check of the names is not
   /// overwritten, on any file system.
   private mutating func reserve(_ path: String, _ name: String) throws(Failure) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

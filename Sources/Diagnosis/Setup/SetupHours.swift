@@ -3,9 +3,9 @@
 import Documents
 import Gate
 
-/// Opening hours of an answer: `mon-fri 09:00-18:00, sat 10:00-14:00`. Gate's reader checks them.
+/// The opening hours in an answer: `mon-fri 09:00-18:00, sat 10:00-14:00`. The reader of rules checks them.
 struct SetupHours: Sendable {
-  /// Days with their windows, as a `weekly` mapping has them.
+  /// Days with their windows of time, as in a `weekly` mapping.
   struct Entry: Sendable, Hashable {
     var days: String
     var windows: [String]
@@ -13,7 +13,7 @@ struct SetupHours: Sendable {
 
   let weekly: [Entry]
   let timezone: String
-  /// The opening times.
+  /// The schedule of these hours in their time zone.
   let schedule: Schedule
 
   /// Hours in a zone, both as typed.
@@ -48,7 +48,7 @@ struct SetupHours: Sendable {
     return entries
   }
 
-  /// Reads a time zone.
+  /// Reads the name of a time zone. Throws if Gate does not know it.
   static let readZone: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     _ = try schedule([Entry(days: "mon-sun", windows: ["00:00-24:00"])], timezone: text)
     return text

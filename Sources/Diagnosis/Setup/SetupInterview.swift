@@ -7,8 +7,8 @@ import Sealing
 
 /// Finds the answers of `callgate init`: first in its flags, then by questions on a terminal.
 ///
-/// Every answer becomes an entry of a configuration, which the configuration's own readers check. So `callgate check` accepts every
-/// answer that is accepted here.
+/// Every answer becomes an entry of a configuration, which the configuration's own readers check. So
+/// `callgate check` accepts every answer that is accepted here.
 public struct SetupInterview {
   private let flags: SetupFlags
   private let files: ConfigurationFiles
@@ -17,7 +17,7 @@ public struct SetupInterview {
   private var hours: [SetupHours.Entry]?
   private var timezone: String?
   private var tokens: SetupTokens?
-  /// Notices about the answers, a line each.
+  /// Remarks about the answers, one line each.
   public private(set) var notices: [String] = []
 
   /// The files that flags and answers name.
@@ -37,7 +37,8 @@ public struct SetupInterview {
   }
 
   /// Collects all answers.
-  /// - Parameter dialog: The dialog for questions; nil without a terminal. Then a missing answer is a mistake.
+  /// - Parameter dialog: The dialog for questions; nil without a terminal. Then a missing required answer is
+  ///   a mistake.
   public mutating func answers(asking dialog: (any SetupDialog)?) throws(SetupFailure) -> SetupAnswers {
     var mistakes = takeFlags()
     if dialog == nil { mistakes += missing() }
@@ -88,7 +89,7 @@ public struct SetupInterview {
 
   private var isNumberLeftOut: Bool { flags.phoneNumber?.lowercased() == "none" }
 
-  /// The required answers that no flag gives.
+  /// A problem for each required answer that no flag gives.
   private func missing() -> [DocumentProblem] {
     var missing: [DocumentProblem] = []
     func require(_ isThere: Bool, _ flag: String, _ remedy: String) {
@@ -161,7 +162,7 @@ public struct SetupInterview {
     partial.entries[setting.setting] = PartialConfiguration.Entry(content: .text(text), place: .flag(flag))
   }
 
-  /// Repeats a question until the answer is valid, and shows the mistake in each that is not.
+  /// Repeats a question until the answer is valid. Shows the mistake in each invalid answer.
   private func ask<Value>(
     _ dialog: any SetupDialog, _ prompt: String, empty: String?, _ read: (String) throws(Refusal) -> Value
   ) throws(SetupFailure) -> Value {
@@ -240,7 +241,8 @@ public struct SetupInterview {
     }
   }
 
-  /// The kind of a typed credential: a key, a secret, or the path of a file with one of them.
+  /// The setting and the entry for a typed credential: a key, a secret, or the path of a file with one of
+  /// them.
   private func credential(_ text: String) throws(Refusal) -> (Setting, PartialConfiguration.Entry) {
     func entry(
       _ setting: Setting, _ flag: String, _ content: PartialConfiguration.Entry.Content
@@ -272,12 +274,12 @@ public struct SetupInterview {
 
   /// Whether a text is a key, or the beginning of one.
   private static func isKey(_ text: String) -> Bool {
-    // Base64 of every private key, or of its PEM, begins so, and no secret is that long.
+    // The Base64 of every private key, or of its PEM, begins like this, and no secret is that long.
     let isBase64 = ["MI", "LS0tLS1CRUdJT"].contains { text.hasPrefix($0) } && text.utf8.count >= 100
     return text.hasPrefix("-----BEGIN") || isBase64
   }
 
-  /// Whether a file holds a secret: one printable line that is not a key in any form.
+  /// Whether a file contains a secret: one printable line that is not a key in any form.
   private static func isSecret(_ content: [UInt8]) -> Bool {
     var line = content[...]
     if line.last == 0x0A { line.removeLast() }
@@ -323,7 +325,7 @@ public struct SetupInterview {
     return builder.secret(Settings.privateKey, isDocument: true).flatMap { try? PrivateKey($0.bytes) }
   }
 
-  /// The algorithm of a key: the stated one, or the first that fits.
+  /// The algorithm of a key: the stated one, or the first that works with it, or else ES256.
   private func algorithm(for key: PrivateKey) -> SignatureAlgorithm {
     var builder = self.builder()
     return builder.stated(Settings.keyAlgorithm) ?? Settings.talkdeskAlgorithms.first(where: key.fits)

@@ -9,7 +9,7 @@ import Upstream
 
 /// Fetches one token and ends.
 public enum TokenFetch {
-  /// Why no token was fetched.
+  /// The reason why no token was fetched.
   public struct Failure: Error, Sendable, CustomStringConvertible {
     /// Whether Talkdesk ID refused the credential.
     public let isRefusal: Bool

@@ -1,4 +1,5 @@
-// Lists the queries of Talkdesk's Live API, and shows where a result has numbers: `callgate talkdesk queries`.
+// Lists the queries of Talkdesk's Live API, and shows where a result has numbers:
+// `callgate talkdesk queries`.
 
 public import Configuration
 import HTTP
@@ -8,7 +9,7 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// The queries that an operator may choose from.
+/// The list of queries that an operator can choose from, and the numbers in a query's result.
 public enum QueryWork {
   /// The time to wait for a result. Talkdesk sends one at least every 60 seconds.
   private static let patience = Duration.seconds(90)
@@ -59,7 +60,7 @@ public enum QueryWork {
     names.isEmpty ? "" : "\(title): \(names.joined(separator: ", "))"
   }
 
-  /// The paths of the numbers in the first result; nil if none comes in time.
+  /// The paths of the numbers in the first result; nil if no result arrives in time.
   private static func paths(
     _ api: LiveAPI, _ url: String, _ token: AccessToken
   ) async throws(LiveAPI.Failure) -> [String]? {

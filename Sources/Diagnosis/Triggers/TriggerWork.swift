@@ -1,4 +1,5 @@
-// Registers the triggers of a configuration with Talkdesk, lists and removes them: `callgate talkdesk triggers`.
+// Registers the triggers of a configuration with Talkdesk, lists and removes them:
+// `callgate talkdesk triggers`.
 
 public import Configuration
 import JOSE
@@ -15,13 +16,13 @@ public enum TriggerWork {
   /// The action to run.
   public enum Step: Sendable { case list, add, remove }
 
-  /// Why the action was not completed.
+  /// The reason why the action was not completed.
   public enum Failure: Error, Sendable {
-    /// The configuration has no secret for the webhook, or no URL for it.
+    /// The configuration has no secret or URL for the webhook, or no Talkdesk credential.
     case notConfigured(String)
     /// Talkdesk refuses the credential or the request.
     case refused(String)
-    /// Talkdesk or the store does not respond.
+    /// Talkdesk or the store does not respond, or the HTTP client cannot be created.
     case unavailable(String)
     /// The operator ended the command between two triggers.
     case interrupted
@@ -30,8 +31,8 @@ public enum TriggerWork {
   /// Runs an action.
   ///
   /// - Parameters:
-  ///   - isEnding: Whether to end. Called only between triggers: a trigger that Talkdesk has registered must
-  ///     be saved, or its id is lost.
+  ///   - isEnding: Returns whether to stop. Called only between triggers: a trigger that Talkdesk has
+  ///     registered must be saved, or its ID is lost.
   ///   - report: Gets a line for each trigger.
   public static func run(
     _ step: Step, _ configuration: Configuration, isEnding: @Sendable () -> Bool,
@@ -57,7 +58,7 @@ public enum TriggerWork {
     try result.get()
   }
 
-  /// The triggers that the configuration asks for.
+  /// The triggers that the configuration names, and their webhook.
   private struct Registrations: Sendable {
     let settings: OutcomeSettings
     let hook: HookSecret
@@ -155,7 +156,7 @@ public enum TriggerWork {
     }
   }
 
-  /// Gets a token with a scope.
+  /// Gets a token with a scope. The caller must shut down the returned transport.
   static func open(
     _ configuration: Configuration, scope: String
   ) async throws(Failure) -> (Configuration.Upstream, CurlTransport, AccessToken) {

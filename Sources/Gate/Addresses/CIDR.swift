@@ -3,7 +3,7 @@
 public import Documents
 public import Platform
 
-/// A block of addresses, as `203.0.113.0/24` (RFC 4632, RFC 4291 §2.3).
+/// A block of addresses, such as `203.0.113.0/24` (RFC 4632, RFC 4291 §2.3).
 public struct CIDR: Hashable, Sendable, CustomStringConvertible {
   /// The first address of the block.
   public let base: IPAddress

@@ -6,7 +6,7 @@ import Platform
 
 /// The values that led to a rule's verdict, or why the rule was skipped.
 public struct RuleReason: Hashable, Sendable {
-  /// Why a rule was not evaluated.
+  /// The reasons for which a rule is not evaluated.
   public enum Skip: String, CaseIterable, Sendable {
     /// The rule is off, or does not apply to the request.
     case notApplicable = "not_applicable"
@@ -23,7 +23,7 @@ public struct RuleReason: Hashable, Sendable {
     }
   }
 
-  /// Why the rule was not evaluated; nil if it was.
+  /// The reason for which the rule was not evaluated; nil if it was evaluated.
   public let skip: Skip?
   /// The reason in words. Phone numbers of the request are masked.
   public let text: String

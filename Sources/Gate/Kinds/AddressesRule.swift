@@ -39,7 +39,7 @@ public struct AddressesRule: Sendable {
       }
       networks.append(network)
     }
-    // The most specific first, so that the first match is the longest.
+    // Put the most specific networks first, so that the first match is the longest.
     return networks.sorted { $0.prefixLength > $1.prefixLength }
   }
 

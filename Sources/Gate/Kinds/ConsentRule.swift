@@ -31,7 +31,7 @@ public struct ConsentRule: Sendable {
   }
 }
 
-/// Why a consent is not accepted.
+/// The reasons for which a consent is not accepted.
 public enum ConsentFault: String, Sendable {
   case missing = "the request has no consent"
   case unknownText = "the consent is to another text"

@@ -53,7 +53,7 @@ public struct E164: Hashable, Sendable, CustomStringConvertible {
     self.count = UInt8(count)
   }
 
-  /// The number in full, as `+14155550123`.
+  /// The number in full, such as `+14155550123`.
   public var text: String { "+\(digits)" }
 
   /// The number with all but its last two digits hidden, in the same length: `+*********23`.

@@ -4,11 +4,12 @@ import Texts
 
 /// An operator: an identity and a role. The admin interface determines the operator of each request.
 public struct Operator: Hashable, Sendable {
-  /// What an operator may do. Each role includes the ones before it.
+  /// The permissions of an operator. Each role includes the permissions of the roles before it.
   public enum Role: String, CaseIterable, Comparable, Sendable {
     /// Read the state, lists and decisions.
     case read
-    /// Also approve, deny and revoke installations, and block and unblock numbers.
+    /// Also find an enrollment request by its user code, approve, deny and revoke installations, and block and unblock
+    /// numbers.
     case approve
     /// Also pause, resume and reload.
     case operate
@@ -18,7 +19,7 @@ public struct Operator: Hashable, Sendable {
     }
   }
 
-  /// How a request proved its operator.
+  /// The way in which a request proved its operator.
   public enum Proof: String, Sendable {
     case token, jwt
     /// The request came from this machine, to a listener that requires no token.

@@ -8,24 +8,24 @@ public enum AttestationLimits {
   /// The maximum number of installations per day (UTC) that one address (an IPv6 /64) may enroll by
   /// attestation alone.
   public static let perAddress: Int64 = 20
-  /// How long the digest of a token is stored, in seconds. No token is valid for longer.
+  /// The time for which the digest of a token is stored, in seconds. No token is valid for longer.
   static let tokenLife: Int64 = 7 * 86_400
 
   private static let token = rule(Rule.attestationToken) { () throws(Refusal) in
     .rate(try RateLimit(limit: 1, per: tokenLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
   }
-  /// How long the digest of a challenge is stored, in seconds. This is twice a challenge's lifetime, because
-  /// an instance whose clock is slow accepts the challenge for longer.
+  /// The time for which the digest of a challenge is stored, in seconds. This is twice a challenge's
+  /// lifetime, because an instance whose clock is slow accepts the challenge for longer.
   static let challengeLife: Int64 = 600
   private static let challenge = rule(Rule.attestationChallenge) { () throws(Refusal) in
     .rate(
       try RateLimit(limit: 1, per: challengeLife * 1_000_000_000), key: .caller, onStoreFailure: .deny)
   }
-  /// How long a client may repeat a request whose outcome is unknown, in seconds.
+  /// The time for which a client may repeat a request whose outcome is unknown, in seconds.
   static let passLife: Int64 = 600
-  /// How much longer a pass is stored, in seconds. A pass that was given back ends at the store's time, which
-  /// may be up to 10 s ahead of this machine's time. Without the margin, the pass would still look taken
-  /// here.
+  /// The additional time for which a pass is stored, in seconds. A pass that was given back ends at the
+  /// store's time, which may be up to 10 s ahead of this machine's time. Without the margin, the pass would
+  /// still look taken here.
   static let passMargin: Int64 = 20
   private static let pass = rule(Rule.attestationPass) { () throws(Refusal) in
     .rate(

@@ -66,12 +66,12 @@ public struct Denial: Hashable, Sendable {
   /// The remote policy's decision and reason, or why it gave none. For operators, never for the caller.
   public var answer: RemoteAnswer?
 
-  /// Why the rule refused, for operators. Nil if the rule's kind alone explains it.
+  /// The reason why the rule refused, for operators. Nil if the rule's kind alone explains it.
   public var cause: String?
   /// The accepted ways to prove the number, or the accepted consent texts.
   public var options: [String]
 
-  /// Why a rule refused, or why a remote policy gave no decision, for the audit line.
+  /// The reason why a rule refused, or why a remote policy gave no decision, for the audit line.
   public var reason: String? {
     switch answer {
     case .deny(let reason): reason

@@ -10,8 +10,8 @@ enum NumberProofLimits {
   /// The maximum number of used proofs in a store. No proof is valid for more than a day, so half as many per
   /// day is a safe limit.
   static let most: Int64 = 1_000_000
-  /// How long a proof stays marked as used after it expires, in seconds, because the clocks of instances
-  /// differ.
+  /// The time for which a proof stays marked as used after it expires, in seconds, because the clocks of
+  /// instances differ.
   static let margin: Int64 = 120
 
   /// The charges of one proof. `index` is the index of the rule `own_number`.

@@ -4,8 +4,9 @@ import Documents
 
 /// The charge for a request with a DPoP proof (RFC 9449).
 public enum ProofLimits {
-  /// How long the id of a proof is stored, in seconds. This is longer than any instance accepts the proof: it
-  /// is valid for a minute before and after its time, and the clocks of instances differ by seconds.
+  /// The time for which the id of a proof is stored, in seconds. This is longer than any instance accepts the
+  /// proof: it is valid for a minute before and after its time, and the clocks of instances differ by
+  /// seconds.
   static let proofLife: Int64 = 180
 
   private static let rule: AllowanceRule = {

@@ -1,4 +1,4 @@
-// One business rule as configured: its name, scope, mode and kind.
+// A rule of a policy: its name, scope, mode and kind.
 
 public import Documents
 

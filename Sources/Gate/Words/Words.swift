@@ -42,7 +42,7 @@ func spanText(nanoseconds: Int64) -> String {
   return "\(nanoseconds)ns"
 }
 
-/// The most items of a list that a reason names.
+/// The maximum number of list items that a reason names.
 private let mostListed = 5
 
 /// A list of alternatives: `a, b or c`. A long list ends with the number of the others.

@@ -1,11 +1,12 @@
-// Verifies attestations of Apple's App Attest: https://developer.apple.com/documentation/devicecheck/validating-apps-that-connect-to-your-server.
+// Verifies attestations of Apple's App Attest:
+// https://developer.apple.com/documentation/devicecheck/validating-apps-that-connect-to-your-server.
 
 public import JOSE
 import Texts
 
 /// The settings of App Attest that all apps share.
 public struct AppAttestPolicy: Sendable {
-  /// Where an app was installed from.
+  /// The source from which an app was installed.
   public enum Environment: String, CaseIterable, Sendable {
     /// The App Store and TestFlight.
     case production
@@ -21,7 +22,7 @@ public struct AppAttestPolicy: Sendable {
     }
   }
 
-  /// How Apple validated a phone's app before it launched. iOS 27 and later report this.
+  /// The way in which Apple validated a phone's app before it launched. iOS 27 and later report this.
   public enum Category: String, CaseIterable, Sendable {
     case testflight, development
     case appStore = "app_store"
@@ -77,7 +78,7 @@ public struct AppAttestTerms: Sendable {
 public struct BuildNumber: Hashable, Sendable {
   private let parts: [Int]
 
-  /// Nil for another text.
+  /// Nil if the text is not a build number.
   public init?(_ text: String) {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard (1...4).contains(parts.count) else { return nil }
@@ -86,7 +87,7 @@ public struct BuildNumber: Hashable, Sendable {
       guard (1...9).contains(part.count), part.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
       numbers.append(part.reduce(0) { $0 * 10 + Int($1 - 0x30) })
     }
-    // 2.0 is 2.
+    // `2.0` is equal to `2`.
     while numbers.count > 1, numbers.last == 0 { numbers.removeLast() }
     self.parts = numbers
   }
@@ -177,7 +178,8 @@ private struct AttestedAuthenticator {
   /// The CFBundleVersion that iOS 27 reports.
   var build: String?
 
-  /// The flag of an attested credential. The flag of extensions does not show whether there are any.
+  /// The flag of an attested credential. The flag of extensions is ignored, because it does not show whether
+  /// there are any.
   private static let hasCredential: UInt8 = 0x40
   private static let headCount = 87
 

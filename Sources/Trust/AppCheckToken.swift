@@ -1,4 +1,5 @@
-// Verifies the tokens of Firebase App Check: https://firebase.google.com/docs/app-check/custom-resource-backend.
+// Verifies the tokens of Firebase App Check:
+// https://firebase.google.com/docs/app-check/custom-resource-backend.
 
 public import JOSE
 import JSON
@@ -23,7 +24,7 @@ public struct AppCheckProject: Hashable, Sendable {
   var audiences: [String] { ["projects/\(number)", "projects/\(id)"] }
 }
 
-/// The claims of a token that has passed all checks but the one of its app.
+/// The claims of a token that has passed all checks except the one of its app.
 public struct AppCheckClaims: Hashable, Sendable {
   /// `sub`: the Firebase app id, such as `1:1234567890:ios:0123456789abcdef`.
   @Exact public private(set) var appID: String
@@ -34,11 +35,11 @@ public struct AppCheckClaims: Hashable, Sendable {
 
 /// A parsed token of App Check. Only its form was checked.
 public struct AppCheckToken: Sendable {
-  /// The longest token, in bytes. Google's have about 1,000.
+  /// The maximum length of a token, in bytes. Google's tokens have about 1,000.
   public static let maximumBytes = 4096
   /// The algorithm of every token.
   package static let algorithm = SignatureAlgorithm.RS256
-  /// The longest life of a token, as the console lets operators choose.
+  /// The maximum life of a token, in seconds: the longest that the Firebase console offers.
   static let longestLife: Double = 7 * 86_400
   /// Seconds by which Google's clock may be ahead of this server's.
   static let leeway: Double = 60
@@ -69,7 +70,7 @@ public struct AppCheckToken: Sendable {
   public func verify(with keys: [JWK], of project: AppCheckProject, now: Double) throws(AttestationFault)
     -> AppCheckClaims
   {
-    // RS256, because the token has no other algorithm.
+    // This uses RS256, because `init` refused every other algorithm.
     guard keys.contains(where: { token.verify(with: $0) }) else { throw .badSignature }
     let claims: JWTClaims
     do throws(JWTError) { claims = try JWTClaims(payload: token.payload) } catch { throw .malformed }

@@ -28,9 +28,9 @@ public enum AttestationFault: String, CaseIterable, Error, Sendable {
   case wrongAlgorithm = "wrong_algorithm"
   /// The token names no key, or a key that is not the issuer's.
   case unknownKey = "unknown_key"
-  /// The signature is wrong.
+  /// The signature is wrong, or the certificates do not lead to the root certificate.
   case badSignature = "bad_signature"
-  /// Another issuer or project made it.
+  /// Another issuer or project made the token.
   case wrongIssuer = "wrong_issuer"
   /// The token is for another project.
   case wrongAudience = "wrong_audience"
@@ -86,7 +86,7 @@ public enum AttestationFault: String, CaseIterable, Error, Sendable {
 public enum AttestationOutage: String, CaseIterable, Error, Sendable {
   /// The issuer's keys are missing, or too old.
   case keys
-  /// Google does not answer.
+  /// Google does not respond, or fails.
   case unreachable
   /// Google's quota is used up.
   case quota
@@ -124,13 +124,13 @@ public enum AttestationResult: Hashable, Sendable {
     }
   }
 
-  /// Every result but the failed ones.
+  /// Every result except the failed ones.
   public static let others =
     [.passed, .missing] + AttestationOutage.allCases.map { AttestationResult.unavailable($0) }
   /// Every result.
   public static let every = others + AttestationFault.allCases.map { AttestationResult.failed($0) }
 
-  /// Every result that a type has, for counters whose series are there from the start.
+  /// Every result that a type of attestation can have, for counters whose series exist from the start.
   public static func all(of type: AttestationType) -> [AttestationResult] {
     let outages: [AttestationOutage] =
       switch type {

@@ -9,7 +9,7 @@ public enum CBOR: Hashable, Sendable {
   /// Text as its UTF-8, so that values are equal by octets alone.
   case text([UInt8])
   case array([CBOR])
-  /// The members in the order written.
+  /// The members in their order in the encoding.
   case map([Member])
   case bool(Bool)
   case null
@@ -47,9 +47,9 @@ public enum CBOR: Hashable, Sendable {
     case notText
   }
 
-  /// The most octets that are read.
+  /// The maximum number of octets that are read.
   public static let maximumBytes = 16 * 1024
-  /// How deep arrays and maps may be nested: an array of numbers is 1 deep.
+  /// The maximum nesting of arrays and maps; an array of numbers is 1 deep.
   public static let maximumDepth = 4
 
   /// Reads exactly one value.
@@ -116,7 +116,7 @@ struct CBORReader {
   /// Reads the next value.
   mutating func value() throws(CBOR.Fault) -> CBOR { try value(within: CBOR.maximumDepth) }
 
-  /// - Parameter depth: How deep the value may be nested.
+  /// - Parameter depth: The maximum nesting of the value.
   private mutating func value(within depth: Int) throws(CBOR.Fault) -> CBOR {
     let (major, argument) = try head()
     switch major {

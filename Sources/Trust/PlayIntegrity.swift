@@ -5,7 +5,7 @@ import Texts
 
 /// The app that verdicts must be for, and what they must say.
 public struct PlayIntegrityTerms: Sendable {
-  /// The integrity that a device must meet at least, the weakest first. Other labels are ignored.
+  /// The minimum integrity of a device, the weakest first. Other labels are ignored.
   public enum Device: String, CaseIterable, Sendable {
     case basic = "MEETS_BASIC_INTEGRITY"
     case device = "MEETS_DEVICE_INTEGRITY"
@@ -19,7 +19,7 @@ public struct PlayIntegrityTerms: Sendable {
   public let package: String
   /// SHA-256 of each certificate that signs the app, as base64url.
   public let certificates: [String]
-  /// The integrity that a device must meet at least.
+  /// The minimum integrity of a device.
   public let device: Device
   public let licence: Licence
 
@@ -60,7 +60,7 @@ public struct PlayIntegrityVerdict: Sendable {
   ///
   /// - Parameters:
   ///   - requestHash: SHA-256 of the client data, as base64url.
-  ///   - maximumAge: The greatest age of a verdict, in seconds.
+  ///   - maximumAge: The maximum age of a verdict, in seconds.
   ///   - now: Seconds since 1970.
   /// - Throws: The first check that fails.
   public func verify(

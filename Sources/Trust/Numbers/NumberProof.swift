@@ -5,7 +5,7 @@ public import JOSE
 import JSON
 import Texts
 
-/// Why a proof of a number is invalid, in words for operators.
+/// The reason why a proof of a number is invalid, in words for operators.
 public enum NumberProofFault: String, CaseIterable, Error, Sendable {
   case malformed = "the proof cannot be read"
   case wrongAlgorithm = "the proof is not signed by ES256"
@@ -20,18 +20,19 @@ public enum NumberProofFault: String, CaseIterable, Error, Sendable {
 
 /// A parsed proof. Only its form was checked.
 public struct NumberProof: Sendable {
-  /// The longest proof, in octets.
+  /// The maximum length of a proof, in octets.
   public static let maximumBytes = 4096
   package static let algorithm = SignatureAlgorithm.ES256
-  /// The longest lifetime of a proof, in seconds.
+  /// The maximum lifetime of a proof, in seconds.
   static let longestLife: Double = 86_400
-  /// How many seconds the issuer's clock may be ahead of this server's.
+  /// The seconds by which the issuer's clock may be ahead of this server's.
   static let leeway: Double = 60
 
   private let token: JWS.Compact
   /// The `kid`: the name of the keys that may verify the proof.
   public let keyID: String
-  /// SHA-256 of the signed part. Every ECDSA signature has a second valid form, so the whole token does not identify the proof.
+  /// SHA-256 of the signed part. Every ECDSA signature has a second valid form, so a digest of the whole
+  /// token would not identify the proof.
   public let id: SHA256Digest
 
   /// Parses a proof: a JWS with `alg` ES256, `typ` JWT and a `kid`.

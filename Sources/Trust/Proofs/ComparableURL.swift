@@ -1,12 +1,12 @@
-// URLs in the form in which proofs are compared with requests.
+// Normalizes URLs, so that the URL in a DPoP proof can be compared with the request's.
 
 /// A URL without query and fragment, normalized so that equal URLs have equal octets: by case (RFC 3986
-/// §6.2.2.1), percent-encoding (§6.2.2.2), and port and path of the scheme (§6.2.3). Dot segments stay, and
-/// no endpoint's path has any.
+/// §6.2.2.1), percent-encoding (§6.2.2.2), and port and path of the scheme (§6.2.3). Dot segments stay,
+/// because no endpoint's path has any.
 public struct ComparableURL: Hashable, Sendable {
   private let octets: [UInt8]
 
-  /// Nil for a text that is no `http` or `https` URL, and for one with a user, a query or a fragment.
+  /// Nil if the text is not an `http` or `https` URL, or has a user, a query or a fragment.
   public init?(_ text: String) {
     let text = Array(text.utf8)
     guard text.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\^`{|}?#"#.utf8.contains($0) }) else {
@@ -30,7 +30,8 @@ public struct ComparableURL: Hashable, Sendable {
     (0x41...0x5A).contains(octet) ? octet | 0x20 : octet
   }
 
-  /// Host and port; nil without a host or with a user. The scheme's own port is dropped.
+  /// The host and port; nil without a host, with a user, or with a malformed port. The scheme's own port is
+  /// dropped.
   private static func authority(_ octets: ArraySlice<UInt8>, without port: [UInt8]) -> [UInt8]? {
     guard !octets.contains(UInt8(ascii: "@")) else { return nil }
     var host = octets
@@ -45,8 +46,8 @@ public struct ComparableURL: Hashable, Sendable {
     return host.isEmpty ? nil : host.map(lowercased) + end
   }
 
-  /// The path, with escapes in capital letters and unreserved characters unescaped. Nil if two hexadecimal
-  /// digits do not follow a percent sign.
+  /// The path, with escapes in capital letters and unreserved characters unescaped. Nil if a percent sign is
+  /// not followed by two hexadecimal digits.
   private static func path(_ octets: ArraySlice<UInt8>) -> [UInt8]? {
     var path: [UInt8] = []
     path.reserveCapacity(octets.count)

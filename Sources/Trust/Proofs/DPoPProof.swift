@@ -6,7 +6,7 @@ import Texts
 
 /// A parsed proof. Only its form was checked.
 public struct DPoPProof: Sendable {
-  /// The longest proof, in bytes. Proofs from phones have about 600.
+  /// The maximum length of a proof, in bytes. Proofs from phones have about 600.
   public static let maximumBytes = 4096
   /// Seconds by which `iat` may differ from this server's clock, in either direction.
   public static let window: Double = 60
@@ -57,7 +57,7 @@ public struct DPoPProof: Sendable {
   ///   - signer: The key in the header, if it was read before.
   ///   - mayVerify: Whether the signature may be verified now. Called only after all other checks have
   ///     passed.
-  /// - Returns: Nil if the signature may not be verified now.
+  /// - Returns: The verified proof; nil if `mayVerify` returned false.
   /// - Throws: The first check that fails.
   public func verify(
     method: String, urls: [ComparableURL], nonces: ProofNonces, now: Double, signer known: ProofKey? = nil,
@@ -83,7 +83,7 @@ public struct DPoPProof: Sendable {
   }
 }
 
-/// The key in a proof's header. Any client can send any key, so its thumbprint shows whose key it is.
+/// The key in a proof's header. Any client can send any key, so compare its thumbprint with the caller's.
 ///
 /// Reading a key costs three times as much as a verification, so the keys of known clients are cached.
 public struct ProofKey: Hashable, Sendable {

@@ -6,7 +6,7 @@ public enum ProofFault: String, CaseIterable, Error, Sendable {
   case repeated
   /// The proof cannot be read, or is too long.
   case malformed
-  /// The proof lacks `jti`, `htm`, `htu` or `iat`.
+  /// The proof lacks `jti`, `htm`, `htu` or `iat`, or one of its claims is malformed.
   case missingClaim = "missing_claim"
   /// The `typ` is not `dpop+jwt`.
   case wrongType = "wrong_type"
@@ -46,7 +46,7 @@ public enum ProofFault: String, CaseIterable, Error, Sendable {
     }
   }
 
-  /// What the client must do, as RFC 9449 names it.
+  /// The instruction to the client, by its name in RFC 9449.
   public enum Challenge: String, Sendable {
     /// Make a proof with the nonce of the response.
     case useNonce = "use_dpop_nonce"
@@ -82,6 +82,6 @@ public enum ProofResult: Hashable, Sendable {
     if case .failed(let fault) = self { fault.rawValue } else { nil }
   }
 
-  /// Every result but the failed ones, for counters whose series are there from the start.
+  /// Every result except the failed ones, for counters whose series exist from the start.
   public static let others: [ProofResult] = [.passed, .missing, .keyless, .unavailable]
 }

@@ -1,7 +1,8 @@
 // Writes JSON for people to read, as in generated files.
 
 extension JSONValue {
-  /// The value with a member a line, two spaces a level, and lists of texts on one line.
+  /// The value with each member on its own line, indented by two spaces per level. The elements of an array
+  /// follow each other without line breaks.
   package var indented: String { indented("") }
 
   private func indented(_ margin: String) -> String {

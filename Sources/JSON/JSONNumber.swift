@@ -1,13 +1,12 @@
 /// A JSON number, stored as the exact text in which it was written (RFC 8259 §6), so that nothing is rounded.
 ///
-/// Two numbers are equal when their texts are: `1` and `1.0` differ here, as they would in a byte-wise comparison.
+/// Two numbers are equal if their texts are equal, so `1` and `1.0` differ.
 public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
   /// The text, which always matches the grammar of RFC 8259 §6.
   public let text: String
 
   public var description: String { text }
 
-  /// An integer.
   public init(_ value: Int64) { text = String(value) }
 
   /// The shortest text that reads back as this double; nil for infinities and NaN, which JSON cannot write.
@@ -43,7 +42,7 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
   /// Whether the number is written without fraction and exponent. It may still not fit 64 bits.
   var isInteger: Bool { text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) } }
 
-  /// The nearest double; beyond its range an infinity or zero of the right sign.
+  /// The nearest double; beyond the range of doubles, an infinity or zero of the right sign.
   public var double: Double {
     // The grammar of JSON numbers lies within Swift's, so this reads every text there can be.
     Double(text) ?? .nan

@@ -2,20 +2,17 @@
 
 import Texts
 
-/// The members of a JSON object in the order they were written, each name once.
+/// The members of a JSON object in the order in which they were written, each name once.
 ///
-/// Names compare by their UTF-8 bytes. Look-up walks the members: objects here are small, and the parser bounds them.
+/// Names compare by their UTF-8 bytes. A lookup compares the members one by one, because objects are small:
+/// the parser limits their number.
 public struct JSONObject: Sendable {
-  /// The members, in order.
   public private(set) var members: [(name: String, value: JSONValue)]
 
-  /// An object without members.
   public init() { members = [] }
 
-  /// How many members there are.
   public var count: Int { members.count }
 
-  /// Whether there are no members.
   public var isEmpty: Bool { members.isEmpty }
 
   /// The value of a name. Setting replaces it at its index or adds it at the end; setting nil removes it.
@@ -49,7 +46,7 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: Hashable {
-  /// Equal when both have the same names with equal values, in any order.
+  /// Whether both have the same names with equal values, in any order.
   public static func == (a: JSONObject, b: JSONObject) -> Bool {
     guard a.count == b.count else { return false }
     for (index, member) in a.members.enumerated() {

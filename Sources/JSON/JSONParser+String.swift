@@ -1,4 +1,4 @@
-/// The string half of the parser (RFC 8259 §7): escapes, surrogate pairs and well-formed UTF-8.
+/// Parses the strings of JSON texts (RFC 8259 §7): escapes, surrogate pairs and well-formed UTF-8.
 
 extension JSONParser {
   /// Reads a string: from its opening quote to after its closing one.

@@ -1,10 +1,11 @@
-/// Reads one JSON text (RFC 8259) strictly: no byte order mark, no duplicate names, no comments, nothing after the
-/// value. Each step checks a bound before it reads or allocates; recursion is bounded by `JSONLimits.depth`.
+/// Parses one JSON text (RFC 8259) strictly: no byte order mark, no duplicate names, no comments, nothing
+/// after the value. Each step checks a bound before it reads or allocates; recursion is bounded by
+/// `JSONLimits.depth`.
 
 extension JSONValue {
   /// Reads a text, which must be UTF-8 and contain exactly one value with optional white space around it.
   ///
-  /// - Throws: the first thing that is wrong, with its byte offset.
+  /// - Throws: The first mistake, with its byte offset.
   public init(parsing bytes: [UInt8], limits: JSONLimits = .default) throws(JSONError) {
     var parser = JSONParser(bytes: bytes, limits: limits)
     self = try parser.document()
@@ -99,7 +100,7 @@ struct JSONParser {
     position += 1
   }
 
-  /// Skips the closing bracket if it is next.
+  /// Skips the closing bracket if it is next, and returns whether it was.
   private mutating func close(_ bracket: UInt8) -> Bool {
     skipWhiteSpace()
     guard next == bracket else { return false }
@@ -108,7 +109,7 @@ struct JSONParser {
     return true
   }
 
-  /// After an element: true at the closing bracket, false at a comma.
+  /// Skips the closing bracket or a comma after an element. Returns true for the bracket.
   private mutating func closeOrComma(_ bracket: UInt8) throws(JSONError) -> Bool {
     if close(bracket) { return true }
     guard let comma = next else { throw JSONError(position, .unterminated) }

@@ -74,7 +74,7 @@ public enum JSONText {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// The most octets that a string has in its JSON form: an escape takes six, of at least one octet.
+  /// The maximum number of octets of a string in its JSON form: an escape of one octet has up to six.
   public static func mostOctets(_ string: String) -> Int { 6 * string.utf8.count + 2 }
 
   /// Appends a string with its quotation marks to memory that has `mostOctets` left.

@@ -10,20 +10,17 @@ public struct DocumentNode: Sendable {
     /// A text; `isPlain` if it was written without quotes.
     case text(String, isPlain: Bool = true)
     case list([DocumentNode])
-    /// The members in the order written.
+    /// The members in their order in the document.
     case mapping([Member])
   }
 
   /// One member of a mapping.
   public struct Member: Sendable {
-    /// The member's name.
     public let name: String
     /// The position of the name.
     public let place: DocumentPlace
-    /// The member's value.
     public let value: DocumentNode
 
-    /// Makes a member.
     public init(_ name: String, place: DocumentPlace = .standard, _ value: DocumentNode) {
       self.name = name
       self.place = place
@@ -35,7 +32,6 @@ public struct DocumentNode: Sendable {
   public let place: DocumentPlace
   public let content: Content
 
-  /// Makes a node at a position.
   public init(place: DocumentPlace = .standard, _ content: Content) {
     self.place = place
     self.content = content

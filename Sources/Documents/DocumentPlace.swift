@@ -31,7 +31,8 @@ public enum DocumentPlace: Sendable, Hashable, Comparable, CustomStringConvertib
   /// Whether the value is a flag on the command line. Mistakes in flags are usage errors.
   public var isFlag: Bool { if case .flag = self { true } else { false } }
 
-  /// Sorts in reading order: flags, variables, missing settings, and each file from top to bottom.
+  /// Sorts in reading order: flags, variables, missing settings, lines of a file from top to bottom, and
+  /// defaults.
   public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
 
   private var rank: (Int, Int, Int) {

@@ -4,7 +4,6 @@ import Texts
 
 /// One mistake in a document: its position, its description and its fix. The text never contains a secret.
 public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
-  /// The position.
   public let place: DocumentPlace
   /// The setting or key concerned, such as `rule "opening-hours": weekly.mon`; nil if the position names it.
   public let subject: String?
@@ -13,7 +12,7 @@ public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
   /// The instruction that fixes the mistake; may be empty.
   public let remedy: String
 
-  /// Makes a problem from a refusal.
+  /// Creates a problem from a refusal and its position.
   public init(_ place: DocumentPlace, _ subject: String?, _ refusal: Refusal) {
     self.place = place
     self.subject = subject
@@ -37,7 +36,6 @@ public struct Refusal: Error, Hashable, Sendable {
   /// The instruction that fixes the mistake; may be empty.
   public let remedy: String
 
-  /// Makes a refusal.
   public init(at key: String = "", _ message: String, _ remedy: String) {
     self.key = key
     self.message = message

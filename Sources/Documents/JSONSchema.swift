@@ -1,4 +1,4 @@
-// Writes a declared `Shape` as JSON Schema 2020-12, for editors that read the YAML as version 1.2 does.
+// Writes a declared `Shape` as JSON Schema 2020-12, for editors that check YAML 1.2 files.
 
 import JSON
 

@@ -6,7 +6,6 @@ package struct MappingReader {
   /// The name of the mapping in problems: its path, such as `rules[2]`, or for a rule with a name, `rule
   /// "opening-hours"`.
   package var path: String
-  /// The mapping.
   package let node: DocumentNode
   /// The problems so far.
   package private(set) var problems: [DocumentProblem] = []
@@ -44,7 +43,7 @@ package struct MappingReader {
   /// Adds the problems found in a nested reader.
   package mutating func report(_ more: [DocumentProblem]) { problems += more }
 
-  /// Runs a step that may find a mistake; nil if it finds one.
+  /// Runs a step that may find a mistake. Reports the mistake, and then returns nil.
   package mutating func attempt<Value>(_ step: () throws(Refusal) -> Value) -> Value? {
     do {
       return try step()
@@ -71,8 +70,8 @@ package struct MappingReader {
     return value(node, at: key.name, key.form)
   }
 
-  /// The values under a key, without duplicates. A single value counts as a list of one. Nil if the key is
-  /// missing or one of the values is wrong.
+  /// The values under a key. A value that occurs twice is reported as a problem. A single value counts as a
+  /// list of one, unless the key's shape is a list. Nil if the key is missing or one of the values is wrong.
   package mutating func values<Value: Hashable>(_ key: Key<Value>) -> [Value]? {
     guard let node = required(key) else { return nil }
     if case (.list, .text) = (key.shape, node.content), !node.isNothing {
@@ -154,7 +153,8 @@ package struct MappingReader {
     refuse(known: keys.map(\.name)) { missing.contains($0 ?? "") }
   }
 
-  /// Refuses undeclared members, depending on the declared name that each one probably meant.
+  /// Refuses the undeclared members for which `isRefused` is true. Its argument is the declared name that the
+  /// member probably meant. Returns whether there was no undeclared member.
   @discardableResult
   private mutating func refuse(known: [String], where isRefused: (String?) -> Bool) -> Bool {
     precondition(asked.isSubset(of: known), "a key is read that is not declared: \(asked.subtracting(known))")

@@ -35,9 +35,9 @@ package indirect enum Shape: Sendable {
 package protocol DeclaredKey: Sendable {
   /// The key's name.
   var name: String { get }
-  /// The shape of its value.
+  /// The shape of the key's value.
   var shape: Shape { get }
-  /// What to write if it is missing; nil for a key that may be left out.
+  /// The instruction to add the key if it is missing; nil if the key may be left out.
   var remedy: String? { get }
   /// The key's meaning, in a sentence.
   var meaning: String { get }

@@ -23,8 +23,8 @@ public enum Spelling {
     text.lowercased().utf8.map { $0 == 0x2D ? 0x5F : $0 }
   }
 
-  /// Insertions, deletions, substitutions and swaps of neighbors between two texts (optimal string
-  /// alignment).
+  /// The number of insertions, deletions, substitutions and swaps of neighbors between two texts (optimal
+  /// string alignment).
   package static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var rows = [[Int]](repeating: Array(repeating: 0, count: b.count + 1), count: a.count + 1)
     for i in 0...a.count { rows[i][0] = i }

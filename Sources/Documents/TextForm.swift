@@ -5,10 +5,9 @@
 package struct TextForm<Value: Sendable>: Sendable {
   /// The accepted values, as far as a schema can describe them.
   package let schema: TextSchema
-  /// Reads a text.
+  /// Reads a value from its text. Throws a refusal with a remedy if the text does not have the form.
   package let read: @Sendable (String) throws(Refusal) -> Value
 
-  /// Declares a form.
   package init(_ schema: TextSchema, _ read: @escaping @Sendable (String) throws(Refusal) -> Value) {
     self.schema = schema
     self.read = read

@@ -20,7 +20,8 @@ extension Sequence where Element == String {
   package func contains(exactly text: String) -> Bool { contains { $0.hasSameBytes(as: text) } }
 }
 
-/// A text that is equal to another one only if both have the same UTF-8 octets: as a key, in a set, or in a case.
+/// A text that is equal to another one only if both have the same UTF-8 octets. For keys of dictionaries,
+/// members of sets, and associated values.
 public struct ExactText: Sendable {
   /// The text, for output.
   public let text: String
@@ -48,8 +49,8 @@ extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {
   public var description: String { text }
 }
 
-/// A member with a text from outside. The type that has it is equal to another value only if this text has the same UTF-8
-/// octets:
+/// A member with a text from outside. Values of the type that declares it are equal only if their texts have
+/// the same UTF-8 octets:
 ///
 ///     struct User: Hashable { @Exact var subject: String }
 @propertyWrapper

@@ -37,7 +37,7 @@ package struct NameIndex: Sendable {
     }
   }
 
-  /// The number of a name; nil for another text.
+  /// The number of a name; nil if the index does not have it.
   package func number(of name: borrowing Span<UInt8>) -> Int? {
     let hash = Self.hash(name)
     let slots = slots.span
@@ -52,7 +52,7 @@ package struct NameIndex: Sendable {
     return nil
   }
 
-  /// The number of a name; nil for another text.
+  /// The number of a name; nil if the index does not have it.
   package func number(of name: String) -> Int? { number(of: name.utf8.span) }
 
   static func hash(_ name: borrowing Span<UInt8>) -> UInt64 {

@@ -122,7 +122,7 @@ public struct HexadecimalDigits: Hashable, Sendable {
 
   /// The eight digits of the lower half, the highest first in memory.
   @usableFromInline static func digits(_ value: UInt64) -> UInt64 {
-    // Spreads each nibble into an octet of its own.
+    // Spreads the nibbles, so that each has its own octet.
     var spread = value & 0xFFFF_FFFF
     spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
     spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF

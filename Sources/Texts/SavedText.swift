@@ -1,7 +1,8 @@
 // Removes what editors and shells add around a text, such as a byte order mark.
 
 extension [UInt8] {
-  /// Drops a byte order mark (U+FEFF in UTF-8) at the start, which Windows editors write. Returns whether there was one.
+  /// Drops a byte order mark (U+FEFF in UTF-8) at the start, which Windows editors write. Returns whether
+  /// there was a mark.
   @discardableResult
   package mutating func dropByteOrderMark() -> Bool {
     guard starts(with: [0xEF, 0xBB, 0xBF]) else { return false }

@@ -26,7 +26,7 @@ package enum AccessForm: Sendable {
     self.init(accepting: request)
   }
 
-  /// The form with a token that a request accepts.
+  /// The text or the JSON form, as the `Accept` fields of a request prefer. Without `Accept`, the text.
   package init(accepting request: borrowing Request) {
     guard request.value(of: .accept) != nil else {
       self = .text

@@ -188,8 +188,8 @@ extension Problem {
 }
 
 extension Caller {
-  /// Refuses a user's token that is more than 5 minutes old. Otherwise an attacker could use a leaked token
-  /// to enroll an installation and get a lasting credential.
+  /// Refuses a user's token that has no `iat`, or is more than 5 minutes old. Otherwise an attacker could use
+  /// a leaked token to enroll an installation and get a lasting credential.
   package func requireFreshToken(at now: UnixTime) throws(Problem) {
     guard let issued = claims.first(where: { $0.name.hasSameBytes(as: "iat") })?.value,
       case .number(let text) = issued,

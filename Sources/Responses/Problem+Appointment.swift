@@ -4,7 +4,7 @@ package import API
 package import Store
 
 extension Problem {
-  /// The owner has an appointment for the number already.
+  /// The problem if the owner already has an appointment for the number.
   package static func alreadyBooked(_ first: CallbackID) -> Problem {
     var problem = Problem(
       .duplicate,
@@ -14,14 +14,14 @@ extension Problem {
     return problem
   }
 
-  /// The callback is not `scheduled`.
+  /// The problem if the callback is not `scheduled`.
   package static func tooLate(_ record: StoredCallback) -> Problem {
     var problem = Problem.tooLate
     problem.id = record.id.description
     return problem
   }
 
-  /// The store did not confirm a booking.
+  /// The problem if the store did not confirm a booking.
   package static var mayBeBooked: Problem {
     Problem(
       .storeUnavailable,
@@ -29,7 +29,7 @@ extension Problem {
       "with the same Idempotency-Key")
   }
 
-  /// The store failed, so an appointment may have been changed, or not.
+  /// The problem if the store failed during a change of an appointment, which may have been made.
   package static func notChanged(_ error: StoreError) -> Problem {
     Problem(
       .storeUnavailable,
@@ -38,7 +38,7 @@ extension Problem {
         : "The server could not save the change, so nothing was changed.", tryAgainAfter: 1)
   }
 
-  /// The appointment's content cannot be opened.
+  /// The problem if the appointment's sealed content cannot be opened.
   package static var unreadable: Problem {
     Problem(.internal, "The server cannot read this appointment.")
   }

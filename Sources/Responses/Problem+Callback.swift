@@ -69,7 +69,8 @@ extension Problem {
     }
   }
 
-  /// The problem of the first request with a settled record, for retries; nil if Talkdesk accepted the callback.
+  /// The problem of the first request, for a retry that finds its settled record; nil if Talkdesk accepted
+  /// the callback.
   package init?(repeating record: StoredCallback) {
     switch (record.status, record.code.flatMap(Code.init(rawValue:))) {
     case (.accepted, _): return nil
@@ -89,16 +90,17 @@ extension Problem {
   /// The wait before a retry if Talkdesk states none.
   private static let usualWait = Duration.seconds(2)
 
-  /// Talkdesk has asked for a pause.
+  /// The problem during a pause after Talkdesk's 429.
   private static func paused(_ rest: Duration) -> Problem {
     .upstreamRateLimited(rest.wholeSecondsRoundedUp)
   }
 
-  /// The store failed, so no record can be shown.
+  /// The problem if the store failed and no record can be shown.
   package static var noRecords: Problem {
     Problem(.storeUnavailable, "The server cannot read its records right now.", tryAgainAfter: 1)
   }
 
-  /// There is no such callback, or it is another caller's. The client does not learn which.
+  /// The problem if there is no such callback, or it belongs to another caller. The client does not learn
+  /// which.
   package static var noCallback: Problem { Problem(.notFound, "You have no callback with this id.") }
 }

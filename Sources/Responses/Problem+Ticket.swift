@@ -70,7 +70,8 @@ extension Problem {
     return problem
   }
 
-  /// The problem of the first request with a settled record, for retries; nil if the ticket was opened.
+  /// The problem of the first request, for a retry that finds its settled record; nil if the ticket was
+  /// opened.
   package init?(repeatingTicket record: StoredCallback) {
     switch (record.status, record.code.flatMap(Code.init(rawValue:))) {
     case (.accepted, _): return nil
@@ -86,6 +87,7 @@ extension Problem {
     id = record.id.description
   }
 
-  /// There is no such ticket, or it is another caller's. The client does not learn which.
+  /// The problem if there is no such ticket, or it belongs to another caller. The client does not learn
+  /// which.
   package static var noTicket: Problem { Problem(.notFound, "You have no ticket with this id.") }
 }

@@ -8,8 +8,8 @@ public struct Operator: Hashable, Sendable {
   public enum Role: String, CaseIterable, Comparable, Sendable {
     /// Read the state, lists and decisions.
     case read
-    /// Also find an enrollment request by its user code, approve, deny and revoke installations, and block and unblock
-    /// numbers.
+    /// Also find an enrollment request by its user code, approve, deny and revoke installations, and block
+    /// and unblock numbers.
     case approve
     /// Also pause, resume and reload.
     case operate

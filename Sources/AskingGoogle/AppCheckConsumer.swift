@@ -17,7 +17,7 @@ package struct AppCheckConsumption: Sendable, Equatable {
 
   /// - Parameters:
   ///   - project: The number of the Firebase project.
-  ///   - url: Another base of the API, checked by the caller.
+  ///   - url: Another base URL of the API, checked by the caller.
   package init(_ account: ServiceAccount, project: String, url: String? = nil) {
     access = GoogleAccess(
       account, scope: "https://www.googleapis.com/auth/firebase", setting: "attestation.app_check")
@@ -32,7 +32,8 @@ package final class AppCheckConsumer: Sendable {
   /// Google's App Check API.
   package let service: GoogleService
 
-  /// - Parameter log: Called once for each outage, with its cause in words for operators.
+  /// - Parameter log: Called when an outage begins or its cause changes, with the cause in words for
+  ///   operators.
   package init(
     _ settings: AppCheckConsumption, transport: any HTTPTransport, time: any TimeSource,
     log: @escaping @Sendable (String) -> Void
@@ -43,7 +44,7 @@ package final class AppCheckConsumer: Sendable {
 
   /// Consumes a token.
   ///
-  /// - Returns: Whether it was consumed before.
+  /// - Returns: Whether the token was consumed before.
   package func consume(_ token: String) async -> Result<Bool, GoogleService.Failure> {
     // A client that disconnects cancels its own task. The token is consumed all the same.
     await Task { [service, settings] in

@@ -8,29 +8,29 @@ import Platform
 import Synchronization
 package import Trust
 
-/// A client of one of Google's APIs. A request is retried only after a 401, because any other retry may mean
-/// something else to Google.
+/// A client of one of Google's APIs. A request is retried only after a 401. After any other failure, Google
+/// may already have acted on it.
 package final class GoogleService: Sendable {
   /// The reason why there is no answer.
   package enum Failure: Error, Hashable, Sendable {
     /// Google refuses the token that was sent: Google did not issue it.
     case refused
-    /// Google cannot be reached, or gives no usable answer.
+    /// Google cannot be reached, or sends no usable answer.
     case unavailable(AttestationOutage)
   }
 
-  /// Whether Google answers.
+  /// The state of the API: whether the latest request got an answer, and whether there is a pause.
   package struct Status: Sendable {
-    /// Why the latest request had no answer; nil if it had one.
+    /// The reason why the latest request got no answer; nil if it got one, or before the first request.
     package let outage: AttestationOutage?
-    /// The time until Google is asked again; nil if there is no pause.
+    /// The time until the server sends the next request; nil if there is no pause.
     package let rest: Duration?
   }
 
   /// The time limit of a request.
   static let timeout = Duration.seconds(5)
   private static let longestReply = 64 * 1024
-  /// The longest time in `Retry-After` that counts.
+  /// The longest `Retry-After` that the server respects.
   private static let longestRest = Duration.seconds(3600)
 
   private struct State {
@@ -46,8 +46,8 @@ package final class GoogleService: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - name: The API, in logs.
-  ///   - log: Called once for each outage, with its cause in words for operators.
+  ///   - name: The name of the API in logs.
+  ///   - log: Called when an outage begins or its cause changes, with the cause in words for operators.
   init(
     _ name: String, _ access: GoogleAccess, transport: any HTTPTransport, time: any TimeSource,
     log: @escaping @Sendable (String) -> Void
@@ -77,9 +77,9 @@ package final class GoogleService: Sendable {
   /// Requests an access token once. Returns the reason if there is none, and nil on success.
   package func check() async -> GoogleTokens.Failure? { await tokens.check() }
 
-  /// Google's answer to a request.
+  /// Sends a request and returns Google's answer. During a pause, fails at once without a request.
   ///
-  /// - Parameter read: Reads a response of 200; nil for one that cannot be read.
+  /// - Parameter read: Reads the content of a 200. Returns nil if it cannot be read.
   func ask<Answer: Sendable>(
     _ url: String, _ body: JSONValue, read: (JSONObject) -> Answer?
   ) async -> Result<Answer, Failure> {

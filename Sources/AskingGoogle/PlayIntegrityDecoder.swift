@@ -15,7 +15,7 @@ package struct PlayIntegritySettings: Sendable, Equatable {
   let url: String
 
   /// - Parameters:
-  ///   - url: Another base of the API, checked by the caller.
+  ///   - url: Another base URL of the API, checked by the caller.
   ///   - tokenURL: Another token endpoint than the account's, checked by the caller.
   package init(_ account: ServiceAccount, url: String? = nil, tokenURL: String? = nil) {
     access = GoogleAccess(
@@ -31,7 +31,8 @@ package final class PlayIntegrityDecoder: Sendable {
   /// Google's Play Integrity API.
   package let service: GoogleService
 
-  /// - Parameter log: Called once for each outage, with its cause in words for operators.
+  /// - Parameter log: Called when an outage begins or its cause changes, with the cause in words for
+  ///   operators.
   package init(
     _ settings: PlayIntegritySettings, transport: any HTTPTransport, time: any TimeSource,
     log: @escaping @Sendable (String) -> Void

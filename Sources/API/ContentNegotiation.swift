@@ -7,8 +7,8 @@ package enum TokenForm: Equatable {
   case text
   case json
 
-  /// JSON if the client names `application/json` and prefers it to plain text, or equally; otherwise text, as Talkdesk's SDK pages
-  /// describe it.
+  /// JSON if the client names `application/json` and does not prefer plain text. Otherwise text, as
+  /// Talkdesk's SDK pages describe it.
   /// - Parameter accept: The octets of the value of each `Accept` line.
   package init(accept: [ArraySlice<UInt8>]) {
     var json: Double?
@@ -35,7 +35,7 @@ package enum TokenForm: Equatable {
     self = json.map { $0 > 0 && $0 >= textQuality } == true ? .json : .text
   }
 
-  /// `0`–`1` with up to three decimals; nil for anything else.
+  /// Reads a quality of `0`–`1` with up to three decimals; nil for anything else.
   private static func quality(_ octets: ArraySlice<UInt8>) -> Double? {
     guard octets.count <= 5, octets.allSatisfy({ $0 == 0x2E || (0x30...0x39).contains($0) }) else {
       return nil

@@ -1,4 +1,5 @@
-// Decides which web pages may call the server from a browser (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol).
+// Decides which web pages may call the server from a browser (CORS):
+// https://fetch.spec.whatwg.org/#http-cors-protocol.
 
 package import HTTP
 
@@ -19,7 +20,8 @@ package struct CrossOrigin: Sendable {
   static let requestFields = [
     "Authorization", "Content-Type", "DPoP", "Idempotency-Key", "X-API-Key", "X-Firebase-AppCheck",
     "X-Request-Id",
-    // OpenTelemetry and Sentry in a page add these to every request. Without them the preflight fails, and so does the request.
+    // OpenTelemetry and Sentry in a page add these to every request. If a preflight does not allow them, the
+    // request fails.
     "baggage", "sentry-trace", "traceparent", "tracestate",
   ]
   /// The headers of AI agents' clients.
@@ -39,7 +41,7 @@ package struct CrossOrigin: Sendable {
   /// Tells caches that responses differ by origin (RFC 9110 §12.5.5).
   private let vary = PreparedFields(["Vary": "Origin"])
 
-  /// Makes the fields of each origin.
+  /// Creates the fields of each origin.
   /// - Parameter ruleFields: The names of the fields that rules read, which pages must be able to send.
   package init(origins: [String], ruleFields: [String]) {
     var allowed = Self.requestFields
@@ -54,7 +56,8 @@ package struct CrossOrigin: Sendable {
       var preflight = common
       preflight.append("Access-Control-Allow-Headers", allowed.joined(separator: ", "))
       preflight.append("Access-Control-Max-Age", String(Self.maxAge))
-      // A browser cannot send an origin that a field cannot contain, and the configuration has none.
+      // Skips an origin that a header field cannot contain. The configuration refuses it, and no browser
+      // sends it.
       guard let ready = PreparedFields(answer) else { return nil }
       return Entry(origin: origin, answer: ready, preflight: preflight)
     }

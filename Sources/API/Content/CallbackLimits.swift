@@ -3,19 +3,19 @@
 /// The limits on one callback request. Talkdesk documents none, so these are this server's own. Lengths count
 /// Unicode scalar values, because what people see as one character can be any number of bytes.
 package enum CallbackLimits {
-  /// The most bytes of a request's body.
+  /// The maximum size of a request's body, in bytes.
   package static let contentBytes = 16 * 1024
-  /// The most fields of the context, without those that the server adds.
+  /// The maximum number of fields of the context, without those that the server adds.
   package static let fields = 20
-  /// The most characters of a field's name, unless the app's schema has a longer one.
+  /// The maximum length of a field's name, unless the app's schema has a longer name.
   package static let nameLength = 64
-  /// The most characters of `display_name` and of `tooltip_text`.
+  /// The maximum length of `display_name` and of `tooltip_text`.
   package static let labelLength = 255
-  /// The most characters of a value that is not a URL, unless the app's schema says otherwise.
+  /// The maximum length of a value that is not a URL, unless the app's schema says otherwise.
   package static let valueLength = 255
-  /// The greatest depth of arrays and objects within each other.
+  /// The maximum depth of arrays and objects within each other.
   package static let depth = 32
-  /// The most problems in one response. One more says that there are others.
+  /// The maximum number of problems in one response. One more says that there are others.
   package static let problems = 100
 
   /// Whether a character is a control, C1 included, or a line or paragraph separator. In a label or value it

@@ -11,12 +11,12 @@ package struct FieldProblems {
 
   package init() {}
 
-  /// Adds a mistake.
   package mutating func add(_ path: String, _ description: String) {
     add(.init(name: path, description: description))
   }
 
-  /// Adds a mistake.
+  /// Adds a mistake, unless there are `CallbackLimits.problems` already. One more entry then says that there
+  /// are others.
   package mutating func add(_ mistake: Problem.FieldProblem) {
     guard fields.count <= CallbackLimits.problems else { return }
     if fields.count == CallbackLimits.problems {
@@ -65,8 +65,8 @@ extension FieldProblems {
     }
   }
 
-  /// The known name of which a name is a misspelling, or consists of one or several words: `phone` for
-  /// `contact_phone_number`.
+  /// The known name that a name misspells, or that has all words of the name: `contact_phone_number` for
+  /// `phone`.
   private static func meant(by name: String, among known: [String]) -> String? {
     guard name.utf8.count <= 64 else { return nil }
     func words(_ name: String) -> [ArraySlice<UInt8>] {
@@ -77,8 +77,8 @@ extension FieldProblems {
       ?? known.first { !written.isEmpty && written.allSatisfy(words($0).contains) }
   }
 
-  /// A member's string; nil if the member is missing, which is not a mistake, or if it is something else,
-  /// which is.
+  /// A member's string; nil if the member is missing or is not a string. Adds a mistake only if it is not a
+  /// string.
   package mutating func string(_ name: String, in object: JSONObject, prefix: String = "") -> String? {
     guard let value = object[name] else { return nil }
     guard let text = value.string else {

@@ -1,8 +1,8 @@
-// Checks that `Content-Type` and `Content-Encoding` of a callback request announce plain JSON in UTF-8.
+// Checks that a request declares its content as JSON, a merge patch or a form, in UTF-8 and without a coding.
 
 package import HTTP
 
-/// Whether a request declares its content as JSON in UTF-8, without a coding.
+/// Checks of `Content-Type` and `Content-Encoding`, and of the announced length.
 package enum JSONContent {
   /// Checks the value of `Content-Type`, at most one in a well-formed message, and those of all
   /// `Content-Encoding` lines. A missing type is refused as well, because a page of another site can post a
@@ -54,7 +54,8 @@ package enum JSONContent {
     }
   }
 
-  /// Whether a request's content is a form (`application/x-www-form-urlencoded`), for endpoints that accept both.
+  /// Whether a request's content is a form (`application/x-www-form-urlencoded`), for endpoints that accept
+  /// JSON and forms.
   ///
   /// - Throws: `unsupported_media_type` for any type except a form and JSON.
   package static func isForm(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = []) throws(Problem)
@@ -106,13 +107,14 @@ package enum JSONContent {
 
   /// Refuses a request whose head announces more content than a limit.
   ///
-  /// - Parameter limit: The most bytes.
+  /// - Parameter limit: The maximum number of bytes.
   /// - Throws: `content_too_large`.
   package static func checkLength(_ request: borrowing Request, atMost limit: Int) throws(Problem) {
     guard request.announcedLength ?? 0 <= limit else { throw .contentTooLarge(limit) }
   }
 
-  /// Whether a type is the given one in UTF-8: with parameters (RFC 9110 §8.3.1), of which `charset` at most once.
+  /// Whether a type is the given one in UTF-8. Other parameters are allowed (RFC 9110 §8.3.1), and `charset`
+  /// at most once.
   private static func isText(_ octets: ArraySlice<UInt8>, of type: StaticString) -> Bool {
     let (parts, isUnended) = octets.parts(separatedBy: UInt8(ascii: ";"))
     guard !isUnended, parts[0].trimmed.equals(lowercase: type) else { return false }

@@ -73,7 +73,8 @@ package struct APIDocument: Sendable {
     return paths
   }
 
-  /// - Parameter original: The path that this path is another name for; nil if it is the usual one.
+  /// - Parameter original: The usual path, if this path is another name for it; nil if this is the usual
+  ///   path.
   private func item(_ endpoint: Endpoint, _ original: String?) -> JSONValue {
     var item: JSONObject = ["description": .string("Allow: \(endpoint.allowed)")]
     for operation in endpoint.operations {
@@ -135,7 +136,7 @@ package struct APIDocument: Sendable {
   private static func response(_ answers: [APIAnswer], _ refusal: APIRefusals?) -> JSONValue {
     let descriptions = answers.map(\.description) + (refusal.map { [$0.description] } ?? [])
     var fields = [APIField.requestID] + answers.flatMap(\.fields)
-    // The response has one of these forms, so a header that only some have is optional.
+    // The response has one of these forms, so a header that only some forms have is optional.
     for field in refusal?.fields ?? [] where !fields.contains(where: { $0.name == field.name }) {
       fields.append(answers.isEmpty ? field : field.atTimes)
     }
@@ -173,8 +174,8 @@ package struct APIDocument: Sendable {
 
   // MARK: Components
 
-  /// The groups of refusals, as components, except those whose status a successful response of the operation
-  /// has, too.
+  /// The groups of refusals, as components, except those whose status is also that of a successful response
+  /// of the operation.
   private var refusals: JSONObject {
     var object = JSONObject()
     for operation in endpoints.flatMap(\.operations) {

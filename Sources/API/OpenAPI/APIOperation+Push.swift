@@ -4,7 +4,7 @@ import HTTP
 import JSON
 
 extension APIAnswer {
-  /// The answer if the token comes by push.
+  /// The response if the token comes by push.
   static let pushed = APIAnswer(
     status: .accepted,
     description: """

@@ -98,7 +98,7 @@ extension APIOperation {
       unchanged,
     ])
 
-  /// The answers of a page for people, which a browser may already have.
+  /// The responses with a page for people: the page, or a 304 if the browser has cached it.
   private static let page = [
     APIAnswer(
       status: .ok, description: "The page.",

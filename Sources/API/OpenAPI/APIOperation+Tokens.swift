@@ -18,7 +18,7 @@ extension [Problem.Code] {
     .closed, .denied, .noAgents, .stopped, .rateLimited, .quotaExhausted, .storeUnavailable,
     .auditUnavailable,
   ]
-  /// The problems of an exchange with Talkdesk ID that gave no token.
+  /// The problems if Talkdesk ID issues no token.
   static let ofTokens: [Problem.Code] = [
     .upstreamRefused, .upstreamFailed, .upstreamUnavailable, .upstreamTimeout,
   ]

@@ -107,7 +107,7 @@ struct APIParameter: Sendable {
   var example: JSONValue?
   /// Whether the parameter has a meaning without a value.
   var isFlag = false
-  /// Whether a request needs the parameter. Each parameter of a path is needed.
+  /// Whether a request must have the parameter. Parameters of a path are always required.
   var isRequired = false
 
   var json: JSONValue {
@@ -125,7 +125,7 @@ struct APIParameter: Sendable {
 }
 
 extension APIParameter {
-  /// A proof by the key of an installation.
+  /// The proof by the key of an installation, in the header `DPoP`.
   static let proof = APIParameter(
     name: "DPoP", place: .header,
     description:

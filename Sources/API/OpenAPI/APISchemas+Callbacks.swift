@@ -4,7 +4,7 @@ import JSON
 
 extension APISchemas {
   /// The schemas of requests and responses below `/callbacks`. The limits are those of `CallbackLimits`; a
-  /// test compares.
+  /// test compares them.
   static let callbacks: [(name: String, schema: JSONValue)] = [
     (
       "ContextText",

@@ -3,7 +3,7 @@
 import Gate
 
 extension Problem {
-  /// The same owner requested a callback to this number before.
+  /// The problem if the same owner has already requested a callback to this number.
   /// - Parameter first: The id of that callback.
   package static func duplicate(of first: String) -> Problem {
     var problem = Problem(
@@ -14,34 +14,34 @@ extension Problem {
     return problem
   }
 
-  /// The first request with the key is still running.
+  /// The problem if the first request with the key is still running.
   package static var inProgress: Problem {
     Problem(
       .inProgress, "The first request with this key is still running.", tryAgainAfter: 1,
       "with the same key")
   }
 
-  /// The key belongs to another request.
+  /// The problem if the key belongs to another request.
   package static var idempotencyMismatch: Problem {
     Problem(
       .idempotencyMismatch,
       "This Idempotency-Key was used with a different body. Use a new key.")
   }
 
-  /// Talkdesk has asked for a pause.
+  /// The problem during a pause after Talkdesk's 429.
   /// - Parameter seconds: The length of the pause.
   package static func upstreamRateLimited(_ seconds: Int) -> Problem {
     Problem(.upstreamRateLimited, "Talkdesk is limiting callbacks.", tryAgainAfter: seconds)
   }
 
-  /// Talkdesk did not respond.
+  /// The problem if Talkdesk did not respond, so that the phone may ring.
   package static var outcomeUnknown: Problem {
     Problem(
       .outcomeUnknown,
       "Talkdesk did not respond, so the phone may still ring. A new request could cause a second call.")
   }
 
-  /// A time is fully booked.
+  /// The problem if a time is fully booked.
   /// - Parameter alternatives: The next times that can be booked.
   package static func slotFull(_ alternatives: [Offer]) -> Problem {
     var problem = Problem(
@@ -53,12 +53,12 @@ extension Problem {
     return problem
   }
 
-  /// The callback is not `scheduled`.
+  /// The problem if the callback is not `scheduled`.
   package static var tooLate: Problem {
     Problem(.tooLate, "This callback can no longer be moved or canceled. Its record has the current status.")
   }
 
-  /// The attestation is invalid.
+  /// The problem if the attestation is invalid.
   package static var attestationFailed: Problem {
     Problem(.attestationFailed, "This request does not come from the genuine app.")
   }

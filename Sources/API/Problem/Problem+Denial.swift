@@ -4,7 +4,7 @@ package import Gate
 import Platform
 
 extension Problem {
-  /// The server did not query a remote policy, because more requests wait for it than it can answer.
+  /// The problem if a remote policy was not queried, because more requests wait for it than it can answer.
   package static func policyOverloaded(retryAfter wait: Duration) -> Problem {
     Problem(
       .overloaded,
@@ -12,18 +12,18 @@ extension Problem {
       tryAgainAfter: wait.wholeSecondsRoundedUp)
   }
 
-  /// Remote policies used up all the time that the request has.
+  /// The problem if remote policies used up all the time of the request.
   package static var policiesTooLate: Problem {
     Problem(
       .upstreamTimeout, "A policy service did not respond in time, so the server did nothing. Try again.")
   }
 
-  /// The operator's kill switch.
+  /// The problem if the operator's kill switch has stopped these requests.
   package static var stopped: Problem {
     Problem(.stopped, "The operator has paused these requests.")
   }
 
-  /// No app has the name in the request.
+  /// The problem if no app has the name in the request.
   package static var noApp: Problem { Problem(.unknownApp, "This server has no app with this name.") }
 
   /// The problem returned for a denial.
@@ -50,7 +50,7 @@ extension Problem {
     "proof": "Verify the number on this phone and send the proof in number_proof.",
   ]
 
-  /// The problem of a denial, without its rule.
+  /// Creates the problem of a denial, without the rule's name.
   ///
   /// - Parameters:
   ///   - opening: When the server next accepts requests, RFC 3339.

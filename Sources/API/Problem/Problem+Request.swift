@@ -4,12 +4,12 @@ import HTTP
 package import HTTPServer
 
 extension Problem {
-  /// A body of more bytes than an endpoint accepts.
+  /// The problem if a body has more bytes than an endpoint accepts.
   package static func contentTooLarge(_ limit: Int) -> Problem {
     Problem(.contentTooLarge, "Send a body of at most \(limit) bytes.")
   }
 
-  /// A request from a page of a site that is not listed in `cors.origins`.
+  /// The problem if a page of a site that `cors.origins` does not list sends a request.
   package static let foreignPage = Problem(
     .denied,
     "Web pages on other sites may not send this request. The operator of this server can add this site to cors.origins."
@@ -33,22 +33,23 @@ extension Problem {
     }
   }
 
-  /// The server has as many waiting requests as it may have open connections.
+  /// The problem if as many requests wait as connections may be open.
   package static var tooManyWaiting: Problem {
     Problem(.overloaded, "Too many requests are waiting.", tryAgainAfter: 1)
   }
 
-  /// The client closed its connection while its request waited. Only logs and metrics show this problem.
+  /// The problem if the client closed its connection while its request waited. Only logs and metrics show
+  /// this problem.
   package static var clientLeft: Problem {
     var problem = Problem(.upstreamTimeout, "The client closed the connection before the response.")
     problem.isUnread = true
     return problem
   }
 
-  /// No endpoint has the path.
+  /// The problem if no endpoint has the path.
   package static var noEndpoint: Problem { noEndpoint(meaning: nil) }
 
-  /// No endpoint has the path.
+  /// The problem if no endpoint has the path.
   /// - Parameter path: A path that the client probably meant.
   package static func noEndpoint(meaning path: String?) -> Problem {
     let suggestion = path.map { "Did you mean \($0)? " } ?? ""
@@ -56,7 +57,7 @@ extension Problem {
       .notFound, "There is no endpoint at this path. \(suggestion)GET /docs lists all endpoints.")
   }
 
-  /// The endpoint does not support the method.
+  /// The problem if the endpoint does not support the method.
   /// - Parameter allowed: The supported methods, for `Allow`.
   package static func methodNotAllowed(_ allowed: String) -> Problem {
     var problem = Problem(.methodNotAllowed, "Use one of: \(allowed).")
@@ -66,7 +67,7 @@ extension Problem {
 }
 
 extension Problem {
-  /// A request with mistakes. The detail names the first.
+  /// The problem of a request with mistakes. The detail names the first mistake.
   package static func invalid(_ mistakes: [FieldProblem]) -> Problem {
     let first = mistakes.first.map { "\($0.name): \($0.description)" } ?? "The request is not valid."
     let more = mistakes.count > 1 ? " The list fields has more mistakes." : ""

@@ -5,7 +5,7 @@ public import HTTP
 package import HTTPServer
 import JSON
 
-/// Why a request was refused or failed, as a problem document.
+/// The reason why a request was refused or failed, as a problem document.
 public struct Problem: Error, Sendable {
   /// The code that clients decide on. The raw value is the word in the document.
   public enum Code: String, CaseIterable, Sendable {
@@ -61,7 +61,7 @@ public struct Problem: Error, Sendable {
     case outcomeUnknown = "outcome_unknown"
   }
 
-  /// One thing wrong with one member of a request.
+  /// A mistake in one member of a request.
   public struct FieldProblem: Hashable, Sendable {
     /// The member's name or path, as in `context.fields[2].value`.
     public var name: String
@@ -75,14 +75,14 @@ public struct Problem: Error, Sendable {
       self.description = description
     }
 
-    /// Makes a description from some words and a time after them.
+    /// Creates a mistake whose description ends with a time.
     package init(name: String, limit words: String, _ time: Instant) {
       self.init(name: name, description: "\(words) \(time.rfc3339).")
       limit = TimeLimit(words: words, time: time)
     }
   }
 
-  /// Words before a time, for interfaces that write times in another way.
+  /// A description that ends with a time, for interfaces that write times in another format.
   package struct TimeLimit: Hashable, Sendable {
     package let words: String
     package let time: Instant
@@ -101,13 +101,13 @@ public struct Problem: Error, Sendable {
   public var retryAfter: Int?
   /// When the server next accepts requests, RFC 3339.
   public var nextOpen: String?
-  /// The id of the callback that the problem is about.
+  /// The id of the callback or ticket that the problem is about.
   public var id: String?
   /// A time that can be booked instead.
   package struct Offer: Hashable, Sendable {
     /// The time, RFC 3339.
     package let time: String
-    /// How many places are left.
+    /// The number of free places.
     package let free: Int
 
     package init(time: String, free: Int) {
@@ -131,7 +131,7 @@ public struct Problem: Error, Sendable {
   public var accepts: [String] = []
   /// The consent texts that the server accepts.
   public var texts: [String] = []
-  /// The verification code of that callback, because the phone may still ring.
+  /// The verification code of the callback `id`, because the phone may still ring.
   package var verificationCode: String?
   /// Whether the client has disconnected, so that no one reads the response. The status is then 499, as in
   /// nginx: not a failure of this server.
@@ -139,7 +139,6 @@ public struct Problem: Error, Sendable {
   /// Further fields of the response: `WWW-Authenticate`, `Allow`.
   public var responseFields: Fields = [:]
 
-  /// Makes a problem.
   public init(_ code: Code, _ detail: String, retryAfter: Int? = nil) {
     self.code = code
     self.detail = detail
@@ -192,7 +191,7 @@ public struct Problem: Error, Sendable {
 }
 
 extension Problem {
-  /// The audit log cannot be written, so nothing was done.
+  /// The problem if the audit log cannot be written, so that nothing was done.
   package static var noAudit: Problem {
     Problem(
       .auditUnavailable, "The server cannot write its audit log, so it did nothing.", tryAgainAfter: 1)
@@ -200,7 +199,7 @@ extension Problem {
 }
 
 extension Problem.Code {
-  /// The HTTP status of each code.
+  /// The HTTP status of the code.
   package var status: Status {
     switch self {
     case .malformedRequest, .invalidJSON: .badRequest
@@ -227,7 +226,7 @@ extension Problem.Code {
     }
   }
 
-  /// The same short text for every occurrence (RFC 9457 §3.1.3).
+  /// The title of the code: the same short text for every occurrence (RFC 9457 §3.1.3).
   package var title: String {
     switch self {
     case .malformedRequest: "The request is not well-formed HTTP/1.1"

@@ -1,4 +1,5 @@
-// Generates the API documentation as web pages: one of each tag, one of the errors, one of the schemas, and an overview.
+// Generates the API documentation as web pages: an overview, a page for each tag, one for the errors and one
+// for the schemas.
 
 import Gate
 import HTTP
@@ -62,7 +63,7 @@ package struct DocsPages {
     return FixedDocument(fields: HTMLText.pageFields(asksServer: false), content: Array(html.utf8))
   }
 
-  /// Shown without scripts. With scripts, the commands have this server's address.
+  /// The hint that is shown without scripts. With scripts, the commands have this server's address.
   private static let placeholder = """
     <p class="no-script">In the commands, replace <code>$CALLGATE</code> with the address of this server, without a final slash.</p>
 

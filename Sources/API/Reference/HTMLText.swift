@@ -52,7 +52,7 @@ package enum HTMLText {
     text.split(separator: "\n\n").map { "<p>\(inline($0))</p>\n" }.joined()
   }
 
-  /// JSON with each member and element on a line, indented by two spaces for each level.
+  /// JSON with each member and element on its own line, indented by two spaces per level.
   static func pretty(_ value: JSONValue, _ depth: Int = 0) -> String {
     let inner = String(repeating: "  ", count: depth + 1)
     let outer = String(repeating: "  ", count: depth)

@@ -3,7 +3,8 @@
 import HTTP
 package import Pages
 
-/// The page at `/docs/runbook`, which is docs/operate/runbook.md. It needs no script and no other file, so both listeners serve it.
+/// The page at `/docs/runbook`, generated from docs/operate/runbook.md. It needs no script and no other file,
+/// so both listeners serve it.
 package enum RunbookPage {
   /// The page's path on this server.
   package static let path = "/docs/runbook"

@@ -19,7 +19,6 @@ public struct LocalTalkdesk: Sendable {
   public let server: SandboxServer
   /// The credential of the registered client.
   public let credential: SandboxCredential
-  /// The name of the emulated account.
   public let accountName: String
 
   /// Starts a sandbox with one client.

@@ -7,7 +7,6 @@ public import JOSE
 /// Client id and key id are derived from the public key or the secret. So a client with the same credential
 /// keeps its configuration when the sandbox restarts.
 public struct SandboxCredential: Sendable {
-  /// The client's id.
   public let clientID: String
   /// The key's public half, its id and its algorithm; nil for a client with a secret.
   public let registration: RegisteredKey?

@@ -70,9 +70,8 @@ public struct AccountFacts: Sendable {
 }
 
 extension AccountFacts {
-  /// The problems in a facts file. Quotes only names of members, none of the file's values.
+  /// The problems in a facts file. They name members, but never contain the file's values.
   public struct Malformed: Error, Hashable, Sendable {
-    /// One problem in the file.
     struct Problem: Hashable, Sendable {
       /// The position: `:3:7` (line and column from 1), or `: callback.status`; empty for the whole file.
       var place: String
@@ -94,7 +93,7 @@ extension AccountFacts {
       }
     }
 
-    /// Every problem found; never empty.
+    /// All problems of the file; never empty.
     var problems: [Problem]
 
     /// One line per problem: `FILE:3:7: …` or `FILE: callback.status: …`.

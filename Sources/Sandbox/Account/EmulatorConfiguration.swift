@@ -4,9 +4,8 @@ public import JOSE
 
 /// The emulator's configuration: one account and one OAuth client in it.
 public struct EmulatorConfiguration: Sendable {
-  /// The name of the account; shown, never checked.
+  /// The name of the account. It is only shown, never checked.
   public var accountName: String
-  /// The OAuth client's id.
   public var clientID: String
   /// The client's public keys: several during a key rotation, none if the client authenticates only by
   /// secret.

@@ -2,8 +2,8 @@
 
 public import JOSE
 
-/// A client's public key as registered with Talkdesk. A key that the user supplies has no algorithm of its
-/// own, so every algorithm that fits its type is accepted.
+/// A client's public key as registered with Talkdesk. A key that the user supplies has no fixed algorithm, so
+/// every algorithm that works with its type is accepted.
 public struct RegisteredKey: Sendable {
   /// The key's id. An assertion's `kid` must equal it.
   public var keyID: String
@@ -11,7 +11,7 @@ public struct RegisteredKey: Sendable {
   public var algorithms: [SignatureAlgorithm]
   public var publicKey: PublicKey
 
-  /// The algorithm to configure.
+  /// The algorithm to configure: the first one.
   public var algorithm: SignatureAlgorithm { algorithms[0] }
 
   /// Registers a key with at least one algorithm.

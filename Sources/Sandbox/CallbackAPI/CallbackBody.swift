@@ -4,15 +4,14 @@ import HTTP
 import JSON
 import Texts
 
-/// The body of `POST /calls/callback`, validated by the strictest reading of everything known about it: both
-/// numbers, all five properties of every field, and nothing else. A body that passes here satisfies every
-/// account's backend.
+/// The body of `POST /calls/callback`, validated as strictly as any known account would: both numbers, all
+/// five properties of every field, and nothing else. Every account should accept a body that passes here.
 struct CallbackBody: Hashable, Sendable {
   /// The number to call.
   var contactPhoneNumber: String
-  /// The account's number.
+  /// The account's number from which to call.
   var talkdeskPhoneNumber: String
-  /// `context` as sent.
+  /// The `context` member as sent; nil if it is missing.
   var context: JSONValue?
 
   /// The values that `data_type` can have.

@@ -14,7 +14,7 @@ struct CallbackEndpoint: Sendable {
     var result: Result<CallbackBody, TalkdeskError>
   }
 
-  /// The scope a token needs.
+  /// The scope that a token needs for callback requests.
   static let scope = "callback:write"
 
   let issuer: EmulatedTokenIssuer
@@ -48,7 +48,7 @@ struct CallbackEndpoint: Sendable {
 }
 
 extension TalkdeskError {
-  /// The token lacks a scope.
+  /// The error for a token without the required scope.
   fileprivate static func insufficientScope(_ scope: String) -> TalkdeskError {
     TalkdeskError(
       status: .forbidden, code: "insufficient_scope", message: "The access token lacks a scope",

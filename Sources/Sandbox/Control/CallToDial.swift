@@ -37,7 +37,7 @@ struct CallToDial: Sendable {
   ///
   /// - Parameters:
   ///   - record: The emulator's record of the callback.
-  ///   - shift: How far the gateway's clock is ahead of the emulator's, in seconds.
+  ///   - shift: The seconds by which the gateway's clock is ahead of the emulator's.
   func event(of record: CallbackRecord, shift: Int64) -> JSONObject {
     let (waited, talked): (Int64, Int64) =
       switch state {

@@ -5,11 +5,11 @@ import JSON
 /// Reads a posted fault. Checks every member, refuses unknown ones, and reports all problems at once. If the
 /// emulator ignored part of a fault, a test could pass that should fail.
 struct FaultParser {
-  /// The longest delay, in milliseconds.
+  /// The longest accepted delay, in milliseconds: ten minutes.
   static let maximumDelay: Int64 = 600_000
   /// The maximum number of requests that one fault can affect.
   static let maximumTimes: Int64 = 1_000_000
-  /// The longest `retry_after` text, in bytes.
+  /// The longest accepted text in `retry_after`, in bytes.
   static let maximumRetryAfterLength = 128
   /// The range of an `expires_in` that also moves the token's `exp`, in seconds before or after now: a
   /// hundred years. A number outside is sent in the response, but the token keeps its usual lifetime.

@@ -7,7 +7,6 @@ import Platform
 
 /// The sandbox's access to a gateway on the same port.
 public struct GatewayLink: Sendable {
-  /// The gateway's wall clock.
   let clock: SandboxClock
   /// Makes the gateway forget its saved access tokens.
   let forgetTokens: @Sendable () -> Void

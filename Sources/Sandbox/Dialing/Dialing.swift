@@ -19,7 +19,7 @@ public struct Dialing: Sendable {
 
   /// The scheme of the webhook's URL: `http` or `https`.
   let scheme: String
-  /// The webhook's path.
+  /// The webhook's path, which contains a secret.
   let path: Secret
   /// The token in every event.
   let token: Secret

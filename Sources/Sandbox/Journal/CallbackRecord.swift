@@ -5,14 +5,14 @@ import Platform
 
 /// The journal's entry for one callback request. It contains full numbers, because the sandbox calls nobody.
 struct CallbackRecord: Sendable {
-  /// When the request arrived.
+  /// The time at which the request arrived.
   var time: UnixTime
   var outcome: Outcome
   /// The response's status; nil if there was no response.
   var status: Int?
   /// The body, if the request was acted on.
   var body: CallbackBody?
-  /// The scopes of the token.
+  /// The scopes of the token, separated by spaces; nil if the token is invalid or was not checked.
   var tokenScope: String?
   /// The `Host` field.
   var host: String?

@@ -5,7 +5,7 @@ import Platform
 
 /// The journal's entry for one token request. It never contains a token, an assertion or a secret.
 struct ExchangeRecord: Sendable {
-  /// When the request arrived.
+  /// The time at which the request arrived.
   var time: UnixTime
   var outcome: Outcome
   /// The response's status; nil if there was no response.
@@ -45,19 +45,18 @@ struct ExchangeRecord: Sendable {
   }
 }
 
-/// The outcome of a request.
 enum Outcome: String, Sendable {
-  /// Acted on and answered with success.
+  /// The emulator acted on the request and responded with success.
   case accepted
-  /// Refused by the checks.
+  /// The request was refused, by the emulator's checks or by the real account whose response is imitated.
   case refused
-  /// A fault's response; the request had no effect.
+  /// The response came from a fault, and the request had no effect.
   case fault
-  /// Closed without acting on it.
+  /// The connection was closed, and the request had no effect.
   case droppedBefore = "dropped_before"
-  /// Acted on and closed in the middle of the answer.
+  /// The emulator acted on the request and closed the connection in the middle of the response.
   case droppedDuring = "dropped_during"
-  /// Acted on and closed without an answer.
+  /// The emulator acted on the request and closed the connection without a response.
   case droppedAfter = "dropped_after"
 }
 

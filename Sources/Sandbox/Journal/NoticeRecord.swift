@@ -6,16 +6,15 @@ import Platform
 /// The journal's entry for one push notification. It contains the full message, because in the sandbox the
 /// page plays the phone.
 struct NoticeRecord: Sendable {
-  /// The push provider.
   enum Provider: String, Sendable { case fcm, http }
 
-  /// When the request arrived.
+  /// The time at which the request arrived.
   var time: UnixTime
   var provider: Provider
   var outcome: Outcome
   /// The response's status; nil if there was no response.
   var status: Int?
-  /// The reason for a refusal.
+  /// The reason for a refusal, in words.
   var error: String?
   /// The device and the message; nil if the request was refused or not checked.
   var notice: ReceivedNotice?

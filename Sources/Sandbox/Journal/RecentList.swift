@@ -14,7 +14,6 @@ struct RecentList<Element: Sendable>: Sendable {
     self.capacity = capacity
   }
 
-  /// The entries, oldest first.
   var elements: [Element] { Array(storage[oldest...] + storage[..<oldest]) }
 
   /// Adds an element. If the list is full, removes the oldest.

@@ -5,9 +5,8 @@ import Platform
 
 /// The journal's entry for one request to the emulated Sendbird. It never contains a token.
 struct SessionRecord: Sendable {
-  /// When the request arrived.
+  /// The time at which the request arrived.
   var time: UnixTime
-  /// The requested resource.
   var target: SendbirdTarget
   var outcome: Outcome
   /// The response's status; nil if there was no response.

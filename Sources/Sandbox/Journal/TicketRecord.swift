@@ -5,7 +5,7 @@ import Platform
 
 /// A ticket that the emulated desk has opened, as `GET /_sandbox/tickets` shows it.
 struct TicketRecord: Sendable {
-  /// When the ticket was opened.
+  /// The time at which the ticket was opened.
   var time: UnixTime
   var id: Int64
   var channelURL: String

@@ -7,9 +7,9 @@ import JSON
 struct ControlRefusal: Error, Hashable, Sendable {
   var status: Status
   var code: String
-  /// The mistake in the request.
+  /// The mistake in the request, as a sentence.
   var detail: String
-  /// The mistakes by field.
+  /// The mistakes, each with the member that has it.
   var fields: [TalkdeskError.Field] = []
   /// The methods for `Allow`, if the request's method is the problem.
   var allow: [Method] = []
@@ -17,7 +17,7 @@ struct ControlRefusal: Error, Hashable, Sendable {
   /// The error for an invalid fault.
   static func invalid(_ fields: [TalkdeskError.Field]) -> Self { invalid("The fault is not valid.", fields) }
 
-  /// The error for an invalid body.
+  /// The error for a body with invalid members.
   static func invalid(_ detail: String, _ fields: [TalkdeskError.Field]) -> Self {
     Self(status: .unprocessableContent, code: "invalid_request", detail: detail, fields: fields)
   }

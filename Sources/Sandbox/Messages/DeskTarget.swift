@@ -2,7 +2,7 @@
 
 import HTTP
 
-/// The operation that a request to Sendbird Desk, or to a ticket's channel, asks for.
+/// The operation that a request to Sendbird Desk, or to a ticket's channel, names.
 enum DeskTarget: Hashable, Sendable {
   /// `GET /platform/v1/customers?sendbird_id=…`.
   case customer(userID: String?)

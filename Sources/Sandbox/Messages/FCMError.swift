@@ -10,7 +10,7 @@ struct FCMError: Error, Hashable, Sendable {
   var name: String
   /// The `errorCode` of `FcmError`; nil if the error has none.
   var code: String?
-  /// A text for people.
+  /// The explanation, in words.
   var message: String
   /// The member of the body that is wrong.
   var field: String?

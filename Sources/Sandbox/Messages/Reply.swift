@@ -17,7 +17,6 @@ struct Reply: Sendable {
     self.content = content
   }
 
-  /// A reply whose content is JSON.
   static func json(_ status: Status, _ content: [UInt8], fields: Fields = [:]) -> Reply {
     Reply(status, contentType: "application/json", content: content, fields: fields)
   }

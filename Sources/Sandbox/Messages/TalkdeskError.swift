@@ -6,11 +6,11 @@ import JSON
 /// An error of Talkdesk's platform APIs: one envelope for all statuses. Talkdesk documents no values of
 /// `code`, so the emulator has its own.
 struct TalkdeskError: Error, Hashable, Sendable {
-  /// One thing wrong with one member of a body.
+  /// A mistake in one member of a body.
   struct Field: Hashable, Sendable {
     /// The member's path: `contact_phone_number`, `context.fields[0].value`.
     var name: String
-    /// What is wrong with the member.
+    /// The mistake, in words.
     var description: String
 
     /// The problem as an object in the response.
@@ -23,13 +23,13 @@ struct TalkdeskError: Error, Hashable, Sendable {
   }
 
   var status: Status
-  /// A code for programs.
+  /// The code of the error, for programs.
   var code: String
-  /// A text for people.
+  /// The error in words, for people.
   var message: String
   /// A longer explanation.
   var description: String?
-  /// The mistakes by field.
+  /// The mistakes, each with the member that has it.
   var fields: [Field] = []
 
   var content: [UInt8] {

@@ -7,9 +7,9 @@ import JSON
 struct TokenRefusal: Error, Hashable, Sendable {
   /// The status: 400, 401 or 415.
   var status: Status
-  /// The `error` code.
+  /// The `error` code of RFC 6749.
   var error: String
-  /// The `error_description`. Quotes nothing that was sent.
+  /// The `error_description`. Contains no part of the request.
   var explanation: String
 
   static func invalidRequest(_ explanation: String) -> Self {
@@ -36,7 +36,7 @@ struct TokenRefusal: Error, Hashable, Sendable {
 
   var content: [UInt8] { Self.content(error: error, explanation: explanation) }
 
-  /// Content of the documented shape.
+  /// The content of an error response, as JSON.
   static func content(error: String, explanation: String) -> [UInt8] {
     var members = JSONObject()
     members.append("error", .string(error))

@@ -4,7 +4,6 @@ import JSON
 
 /// A fault that the emulator shows on request, and for how many requests.
 struct Fault: Hashable, Sendable {
-  /// The endpoint that misbehaves.
   enum Endpoint: String, CaseIterable, Sendable {
     /// `POST /oauth/token`.
     case token
@@ -14,8 +13,8 @@ struct Fault: Hashable, Sendable {
     case fcm
     /// `POST /_sandbox/hook`.
     case hook
-    /// Sendbird's `/v3/users`, `/v3/users/{user_id}` and `/v3/users/{user_id}/token`, and `POST
-    /// /v3/group_channels/{channel_url}/messages`.
+    /// Sendbird's `/v3/users`, `/v3/users/{user_id}` and `/v3/users/{user_id}/token`, and
+    /// `POST /v3/group_channels/{channel_url}/messages`.
     case sendbird
     /// Sendbird Desk's `/platform/v1/…`.
     case desk
@@ -55,7 +54,7 @@ struct Fault: Hashable, Sendable {
   }
 
   var endpoint: Endpoint
-  /// How many requests the fault affects.
+  /// The number of requests that the fault affects.
   var times = 1
   /// The status instead of the usual one, 200–599. From 300 on the request is not acted on.
   var status: Int?

@@ -23,6 +23,5 @@ struct FaultQueue: Sendable {
     return fault
   }
 
-  /// Forgets all faults.
   mutating func removeAll() { waiting.removeAll() }
 }

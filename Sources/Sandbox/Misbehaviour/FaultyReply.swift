@@ -41,7 +41,7 @@ extension Fault {
     return reply
   }
 
-  /// The error code of RFC 6749 §5.2 that fits, or else one of the authorization endpoint's (§4.1.2.1).
+  /// The matching error code of RFC 6749 §5.2, or else one of the authorization endpoint's (§4.1.2.1).
   private static func tokenError(_ status: Int) -> String {
     switch status {
     case 401: "invalid_client"

@@ -10,7 +10,7 @@ enum HookEndpoint {
   /// The maximum difference between a webhook's time and the receiver's, in seconds.
   static let tolerance: Int64 = 300
 
-  /// Why a webhook is refused.
+  /// The reason why a webhook is refused.
   struct Refusal: Error, Hashable {
     var status: Status
     var error: String

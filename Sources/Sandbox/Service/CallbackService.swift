@@ -51,7 +51,7 @@ struct CallbackService: Sendable {
       // Talkdesk documents neither the status nor the body of a success, so clients must accept any 2xx.
       reply = facts?.reply ?? .json(.created, Array("{}".utf8))
       isRefusal = false
-      // An account that refused a valid request rang no phone.
+      // If the account refuses a valid request, no phone rings.
       guard reply.status.code < 300 else {
         record.outcome = .refused
         break

@@ -11,7 +11,6 @@ struct DeskService: Sendable {
   /// The maximum number of messages to save per ticket.
   static let mostMessages = 10
 
-  /// The state of the desk.
   struct State: Sendable {
     /// The customers' ids, by the octets of their users' ids.
     var customers: [[UInt8]: Int64] = [:]

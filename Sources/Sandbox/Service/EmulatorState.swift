@@ -17,7 +17,6 @@ struct EmulatorState: Sendable {
   var users: [[UInt8]: SendbirdUser] = [:]
   var desk = DeskService.State()
   var live = LiveService.State()
-  /// The registered triggers.
   var triggers = TriggerService.State()
   /// The calls and jobs of the calls report.
   var reports = ReportService.State()

@@ -9,17 +9,14 @@ import Synchronization
 /// `GET /live-queries`, `POST /live-subscriptions` and their streams. A stream sends a result at once,
 /// whenever the number changes, and after 45 seconds without one. It ends when the client disconnects.
 struct LiveService: Sendable {
-  /// The state of the Live API.
   struct State: Sendable {
     /// The number of available agents; `POST /_sandbox/agents` changes it.
     var available: Int64 = 3
-    /// The ids of the subscriptions.
     fileprivate var subscriptions: Set<String> = []
   }
 
   private static let prefix = "/live-"
   private static let queryID = "7b8d3f0e"
-  /// The name of the query.
   private static let query = "agents-available"
   private static let mostSubscriptions = 500
   private static let longestPause = Duration.seconds(45)

@@ -8,7 +8,6 @@ import Synchronization
 /// `POST /data/reports/calls/jobs`, `GET …/jobs/{id}`, `GET …/files/{id}`. The report contains the last 1000
 /// calls whose outcome was posted to `/_sandbox/outcome`.
 struct ReportService: Sendable {
-  /// The state of reports.
   struct State: Sendable {
     /// Whether reports have the form that Talkdesk used before May 2026.
     var isOld = false
@@ -30,7 +29,6 @@ struct ReportService: Sendable {
   /// Whether a path is a report's.
   static func owns(_ path: String) -> Bool { path.hasPrefix(prefix) }
 
-  /// Acts on a request.
   func act(_ call: Call, path: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Reply {
     guard let baseURL = state.withLock({ $0.baseURL }) else { return Self.error(.notFound) }
     let scope = EmulatorConfiguration.reportScopes[call.method == .post ? 0 : 1]

@@ -5,8 +5,8 @@ import JSON
 import Platform
 import Synchronization
 
-/// `GET /identity/phonevalidations/{number}`, `GET /do-not-call-lists` and `POST
-/// /do-not-call-lists/{id}/entries/queries`. Every value of a validation is a string, as in Talkdesk's.
+/// `GET /identity/phonevalidations/{number}`, `GET /do-not-call-lists` and
+/// `POST /do-not-call-lists/{id}/entries/queries`. Every value of a validation is a string, as in Talkdesk's.
 struct ScreeningService: Sendable {
   private static let validations = "/identity/phonevalidations/"
   private static let lists = "/do-not-call-lists"

@@ -8,7 +8,6 @@ import Synchronization
 /// `POST /webhooks/triggers/{name}`, `DELETE /webhooks/triggers/{name}/{id}`. A message is a text in which
 /// each `{{name}}` is replaced with the call's value, without escaping.
 struct TriggerService: Sendable {
-  /// The state of triggers.
   struct State: Sendable {
     fileprivate var registered: [Registration] = []
 
@@ -37,7 +36,6 @@ struct TriggerService: Sendable {
   /// Whether a path is a trigger's.
   static func owns(_ path: String) -> Bool { path.hasPrefix(prefix) }
 
-  /// Acts on a request.
   func act(_ call: Call, path: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Reply {
     guard let baseURL = state.withLock({ $0.baseURL }) else { return Self.error(.notFound, "not_found") }
     if let refusal = issuer.refusal(

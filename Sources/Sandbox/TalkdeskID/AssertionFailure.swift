@@ -1,4 +1,5 @@
-/// Why a client assertion is refused. Each case is one check of `AssertionVerifier` or `ReplayGuard`.
+/// The reason why a client assertion is refused. Each case is one check of `AssertionVerifier` or
+/// `ReplayGuard`.
 enum AssertionFailure: Error, Hashable, Sendable {
   /// Not a signed JWT in compact form. Includes `alg: none` and critical extensions.
   case malformed
@@ -21,7 +22,7 @@ enum AssertionFailure: Error, Hashable, Sendable {
   case unusableJWTID
   case replayed
 
-  /// The failure in words, for `error_description`. Quotes nothing that was sent.
+  /// The failure in words, for `error_description`. Contains no part of the request.
   var explanation: String {
     switch self {
     case .malformed: "the client assertion is not a signed JWT in compact form, or needs an extension"

@@ -12,7 +12,7 @@ struct AssertionVerifier: Sendable {
   struct Verified: Hashable, Sendable {
     /// The `jti`, which must not be used again.
     var jwtID: String
-    /// When the assertion expires, in seconds since the epoch. Until then it could be replayed.
+    /// The time at which the assertion expires, in seconds since the epoch. Until then it could be replayed.
     var expirationTime: Int64
   }
 
@@ -27,9 +27,9 @@ struct AssertionVerifier: Sendable {
 
   /// The longest accepted lifetime of an assertion, in seconds. All of Talkdesk's samples use it.
   static let maximumLifetime: Int64 = 300
-  /// How far the client's clock may run ahead, in seconds.
+  /// The maximum time by which a client's clock may be ahead, in seconds.
   static let clockSkew: Int64 = 10
-  /// How far a strict verifier's clock is behind, in seconds. A strict verifier allows no skew.
+  /// The time by which a strict verifier's clock is behind, in seconds. A strict verifier allows no skew.
   static let strictLag: Int64 = 2
   /// The longest accepted `jti`, in bytes.
   static let maximumJWTIDLength = 256

@@ -28,7 +28,6 @@ final class EmulatedTokenIssuer: Sendable {
     case notYetValid
   }
 
-  /// The id of the signing key.
   let keyID: String
   private let key: PrivateKey
   private let signer: Signer

@@ -75,7 +75,7 @@ public struct Doctor {
     return report
   }
 
-  /// Examines a configuration over any transport.
+  /// Examines a configuration over a transport that tests can replace.
   static func examine(
     _ loaded: LoadedConfiguration, transport: any HTTPTransport, proxies: ProxySettings, clock: any TimeSource
   ) async -> DoctorReport {
@@ -103,7 +103,7 @@ public struct Doctor {
     }
   }
 
-  /// One exchange and its result.
+  /// A request for a token with one credential, and its result.
   struct Trial {
     let credential: ClientCredential
     let role: CredentialRole

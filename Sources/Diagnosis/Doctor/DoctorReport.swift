@@ -8,13 +8,13 @@ public struct DoctorReport: Sendable {
   public struct Finding: Sendable {
     /// The result of a check.
     public enum Status: String, Sendable {
-      /// As it should be.
+      /// The check found no fault.
       case ok
-      /// Works, but an operator should look at it.
+      /// The checked part works, but an operator should look at it.
       case warn
-      /// Does not work.
+      /// The checked part does not work.
       case fail
-      /// Could not be checked.
+      /// The check was not possible.
       case skip
     }
 
@@ -33,7 +33,7 @@ public struct DoctorReport: Sendable {
   public enum Verdict: Sendable, CaseIterable {
     /// The configuration, or this machine's set-up, is wrong.
     case configuration
-    /// Talkdesk ID or another service refuses.
+    /// Talkdesk ID or another service refuses a credential or request.
     case refused
     /// Talkdesk ID or another service was not reached, or cannot respond.
     case unreachable

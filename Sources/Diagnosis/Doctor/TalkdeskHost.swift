@@ -8,7 +8,6 @@ enum TalkdeskHost: Equatable {
   case account(Region, name: String)
   /// The API host of a region.
   case api(Region)
-  /// A host that is not Talkdesk's.
   case elsewhere
 
   /// Classifies the host of an absolute URL.

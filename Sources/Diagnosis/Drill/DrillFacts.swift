@@ -33,7 +33,7 @@ struct DrillFacts {
   /// The content with masked numbers; nil if it was not received completely.
   let content: String?
   let fields: [(name: String, value: String)]
-  /// The names of the other fields.
+  /// The names of the response's other fields, whose values are not recorded.
   let dropped: [String]
   let traceID: String?
   /// The steps of the request, in milliseconds; nil if nothing was measured.
@@ -118,7 +118,7 @@ struct DrillFacts {
     return octets.isEmpty ? nil : String(decoding: octets, as: UTF8.self)
   }
 
-  /// The file's content.
+  /// The content of the facts file, as JSON with a final newline.
   var serialized: [UInt8] {
     var callback: JSONObject = [
       "status": .number(JSONNumber(Int64(status))), "content_type": contentType.map { .string($0) } ?? .null,

@@ -22,7 +22,6 @@ public struct KeyReport: Sendable, CustomStringConvertible {
     public let description: String
   }
 
-  /// The lines, in order.
   public let lines: [String]
 
   /// Reads a key and describes it.
@@ -48,7 +47,6 @@ public struct KeyReport: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The lines as one text.
   public var description: String { lines.joined(separator: "\n") }
 
   private static func type(_ kind: KeyKind) -> String {

@@ -82,7 +82,6 @@ public struct AdminDestination: Sendable {
 }
 
 extension ConfigurationBuilder {
-  /// Every problem so far.
   fileprivate var errors: ConfigurationErrors {
     ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
   }

@@ -8,7 +8,6 @@ import JSON
 enum InstallationText {
   private static let columns = [38, 9, 18]
 
-  /// The head of the table.
   static let head = TerminalText.cells(["CLIENT_ID", "STATE", "CREATED (UTC)"], columns, "APP")
 
   /// The lines of one entry in the table: its columns, then everything else below them.

@@ -13,13 +13,13 @@ public struct ProbeReport: Sendable {
     case refused
     /// No response, or the server cannot serve requests.
     case unreachable
-    /// Everything is as it should be.
+    /// The response is as expected.
     case ok
   }
 
-  /// One request.
+  /// A request and its result.
   public struct Line: Sendable {
-    /// Method and path.
+    /// The method and path.
     public let request: String
     public let purpose: String
     public let verdict: Verdict
@@ -27,7 +27,6 @@ public struct ProbeReport: Sendable {
     public let status: Int?
     /// The finding, in words.
     public let found: String
-    /// The duration of the request.
     public let milliseconds: Int64
   }
 

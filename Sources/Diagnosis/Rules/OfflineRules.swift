@@ -31,7 +31,7 @@ public struct OfflineRules: Sendable {
       remotes: RemotePolicies(transport: transport, log: nil))
   }
 
-  /// The decision on a request.
+  /// Decides on a request, and explains the decision. Throws the mistakes in the question.
   public func explain(_ question: Question) async throws(Question.Mistakes) -> Explanation {
     let inquiry = try question.inquiry(configuration, now: Instant(clock.unixTime))
     return await decider.explain(inquiry)

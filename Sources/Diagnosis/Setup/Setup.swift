@@ -30,7 +30,7 @@ public struct Setup: Sendable {
     case unfit(path: String, reason: String)
     /// A write failed, perhaps because the disk is full.
     case incomplete(path: String, reason: String)
-    /// The new configuration does not load.
+    /// The new configuration does not load, or fails its tests.
     case invalid([String])
 
     public var description: String {

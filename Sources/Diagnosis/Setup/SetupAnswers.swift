@@ -29,7 +29,6 @@ public struct SetupAnswers: Sendable {
 enum SetupTokens: String, CaseIterable, Sendable {
   case callback, sdk, both
 
-  /// Reads an answer.
   static func read(_ text: String) throws(Refusal) -> SetupTokens {
     guard let tokens = SetupTokens(rawValue: text.lowercased()) else {
       throw Refusal("\(quoted(text)) is unknown here", "use one of callback, sdk, both")

@@ -6,7 +6,6 @@ import JOSE
 /// Writes files into a folder, all of them or none. Writes each file under another name and then renames it.
 /// If a step fails, all are undone.
 struct SetupFiles {
-  /// A file to write.
   struct File {
     /// The file's path below the folder.
     var name: String

@@ -7,7 +7,7 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// Fetches one token and ends.
+/// Fetches one token for a command, without cache and server.
 public enum TokenFetch {
   /// The reason why no token was fetched.
   public struct Failure: Error, Sendable, CustomStringConvertible {

@@ -22,7 +22,7 @@ public import Texts
 ///
 /// The queue has no clock and no lock. Its owner passes the time and carries out the actions.
 public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
-  /// How much may run and wait.
+  /// The maximum numbers of running and waiting elements, and the maximum size of the waiting ones.
   public struct Limits: Hashable, Sendable {
     /// The maximum number of elements that run at once.
     public var running: Int
@@ -67,7 +67,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     case refused(retryAfter: Duration)
   }
 
-  /// How an element's run has ended, for the estimate of durations.
+  /// The way in which an element's run ended, for the estimate of durations.
   public enum Ending: Hashable, Sendable {
     /// The run is complete: this is how long one takes.
     case finished
@@ -96,7 +96,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     let number: UInt64
   }
 
-  /// How much may run and wait. Call `admit` after a change.
+  /// The limits of the queue. Call `admit` after a change.
   public var limits: Limits
   private var started: [ID: MonotonicTime] = [:]
   private var waiters: [ID: Waiter] = [:]
@@ -104,11 +104,11 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   private var lines: [String: AdmissionLine<ID>] = [:]
   /// The names of `lines`. The one whose turn it is comes first.
   private var turns: [String] = []
-  /// How many elements of each member wait.
+  /// The number of waiting elements of each member.
   private var members: [Party: Int] = [:]
   private var serviceTime = ServiceTime()
   private var lastNumber: UInt64 = 0
-  /// How many entries of lines no longer wait.
+  /// The number of entries in lines whose elements no longer wait.
   private var stale = 0
   /// A time before which no waiter is due; nil while nothing waits.
   private var earliestDue: MonotonicTime?
@@ -232,8 +232,8 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
       : estimate * (ahead(of: party) + 1) / limits.running
   }
 
-  /// How many elements would start before a new one. For a member, it is at least twice the number of its own
-  /// waiting elements, so that a member leaves half of the time to others.
+  /// The number of elements that would start before a new one. For a member, it is at least twice the number
+  /// of its own waiting elements, so that a member leaves half of the time to others.
   private func ahead(of party: Party?) -> Int {
     guard let party else { return waiters.count }
     let own = lines[party.name]?.count ?? 0
@@ -323,7 +323,7 @@ private struct AdmissionLine<ID: Hashable & Sendable>: Sendable {
   var entries: [(id: ID, number: UInt64)] = []
   /// The index of the first entry that has not been taken out.
   var first = 0
-  /// How many of the entries still wait.
+  /// The number of entries whose elements still wait.
   var count = 0
   var bytes = 0
 

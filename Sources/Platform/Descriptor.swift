@@ -7,7 +7,7 @@ public struct Descriptor: ~Copyable, Sendable {
   /// The descriptor's number, valid as long as its owner.
   public let number: Int32
 
-  /// Takes an open descriptor over.
+  /// Takes ownership of an open descriptor.
   public init(owning number: Int32) {
     precondition(number >= 0, "not a descriptor")
     self.number = number

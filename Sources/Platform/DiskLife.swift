@@ -3,8 +3,8 @@
 
 import Glibc
 
-/// How long a file will exist, as far as the kernel's table of mounts shows: files in a container's own
-/// layer, in an unnamed volume or in memory are lost earlier than operators expect.
+/// The expected lifetime of a file, as far as the kernel's table of mounts shows it: files in a container's
+/// own layer, in an unnamed volume or in memory are lost earlier than operators expect.
 public enum DiskLife: Sendable, Hashable {
   /// Nothing shows that the file will be lost.
   case lasting

@@ -5,7 +5,7 @@ import Synchronization
 /// A loop that reads each second which items are due soon, and begins each item at its time. It can be woken
 /// to read sooner.
 public final class DueLoop: Sendable {
-  /// How long before their time items are read: longer than the time between two reads.
+  /// The time for which items are read in advance: longer than the time between two reads.
   public static let lookAhead = Duration.milliseconds(1500)
   private static let interval = Duration.seconds(1)
   /// The shortest time between two reads on request.

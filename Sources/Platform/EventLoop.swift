@@ -69,7 +69,7 @@ public final class EventLoop: @unchecked Sendable {
 
   /// Makes a loop and starts it.
   ///
-  /// - Throws: when the system gives no descriptor for it.
+  /// - Throws: The error of the system if it has no descriptor for the loop.
   public init(index: Int = 0) throws(SystemError) {
     self.index = index
     poller = try Poller()

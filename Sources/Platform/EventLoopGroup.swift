@@ -5,7 +5,7 @@ public final class EventLoopGroup: Sendable {
   /// Starts loops.
   ///
   /// - Parameter count: The number of loops; by default one for each processor that the process may use.
-  /// - Throws: when the system gives no descriptors for them.
+  /// - Throws: The error of the system if it has no descriptors for the loops.
   public init(count: Int = ProcessSetup.processorCount) throws(SystemError) {
     precondition(count > 0, "a group has at least one loop")
     var loops: [EventLoop] = []

@@ -3,7 +3,7 @@
 import Glibc
 
 extension ListeningSocket {
-  /// Why a descriptor is not a listening TCP socket, with its kind or address; nil if it is one.
+  /// The reason why a descriptor is not a listening TCP socket, with its kind or address; nil if it is one.
   public static func fault(of descriptor: Int32) -> String? {
     guard fcntl(descriptor, F_GETFD) >= 0 else { return "is not open" }
     guard let family = option(SO_DOMAIN, of: descriptor), let kind = option(SO_TYPE, of: descriptor) else {

@@ -8,7 +8,7 @@ public struct ListeningSocket: ~Copyable, Sendable {
   /// The descriptor, to register with an event loop.
   public let descriptor: Descriptor
 
-  /// Takes over a socket that is already bound and listening, for example an inherited one.
+  /// Takes ownership of a socket that is already bound and listening, for example an inherited one.
   public init(owning descriptor: consuming Descriptor) throws(SystemError) {
     let number = descriptor.number
     guard fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK) == 0 else {

@@ -78,7 +78,7 @@ extension OutputSpan where Element == UInt8 {
   /// Appends a span of nanoseconds in milliseconds with three decimals: `12.345`. A negative span counts as
   /// 0.
   ///
-  /// It appends at most 20 octets.
+  /// Appends at most 20 octets.
   public mutating func append(millisecondsOf nanoseconds: Int64) {
     let microseconds = Swift.max(0, nanoseconds / 1000)
     append(decimal: UInt64(microseconds / 1000))

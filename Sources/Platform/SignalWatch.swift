@@ -57,7 +57,7 @@ public final class SignalWatch: @unchecked Sendable {
     if hasCome { action() }
   }
 
-  /// Notes that the process has work to finish: the first signal then only makes `waitForEnd` return.
+  /// Records that the process has work to finish: the first signal then only makes `waitForEnd` return.
   /// - Returns: false if the signal has come before.
   public func finishesWork() -> Bool {
     state.withLock { state in

@@ -18,7 +18,7 @@ public struct StreamSocket: ~Copyable, Sendable {
   /// The descriptor, to register with an event loop.
   public let descriptor: Descriptor
 
-  /// Takes a connected, non-blocking socket over.
+  /// Takes ownership of a connected, non-blocking socket.
   public init(owning descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
   /// Connects to an address, and waits for the connection (connect(2)). For tests, probes and health checks,

@@ -4,7 +4,6 @@ import Glibc
 
 /// This system's clocks: CLOCK_BOOTTIME, which also counts suspended time, and CLOCK_REALTIME.
 public struct SystemClock: TimeSource {
-  /// Makes the clock.
   public init() {}
 
   /// Now, in nanoseconds since the system started (clock_gettime(2), answered without a system call).

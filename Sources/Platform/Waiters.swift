@@ -15,7 +15,7 @@ public final class Waiters: Sendable {
   /// No task waits.
   public init() {}
 
-  /// How many tasks wait.
+  /// The number of waiting tasks.
   public var count: Int { state.withLock { $0.waiting.count } }
 
   /// Returns after the next `wakeAll`, or as soon as the task is canceled.

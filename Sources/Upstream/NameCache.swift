@@ -131,7 +131,7 @@ struct NameCache {
   }
 }
 
-/// Why a name has no address.
+/// The reason why a name has no address.
 struct LookupFailure: Error, Equatable {
   /// Whether the resolver failed, as opposed to reporting that the name or its address does not exist.
   let isTemporary: Bool

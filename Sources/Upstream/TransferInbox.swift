@@ -46,7 +46,7 @@ final class TransferInbox: Sendable {
   /// Delivers a lookup's result. No effect after shutdown.
   func found(_ name: String, _ result: NameCache.Result) { post(.found(name: name, result)) }
 
-  /// Tells the thread to end.
+  /// Makes the thread end, and refuses further transfers.
   func stop() {
     let isFirst = state.withLock { state in
       guard !state.isClosed else { return false }

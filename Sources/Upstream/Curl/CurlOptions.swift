@@ -14,7 +14,7 @@ final class CurlOptions {
 
   init(_ handle: UnsafeMutableRawPointer) { self.handle = handle }
 
-  /// The options of every request: full verification, nothing automatic.
+  /// Sets the options of every request: verification as the settings require it, and nothing automatic.
   func setPolicy(_ settings: TransportSettings, _ target: Target, _ proxy: Proxy?) {
     check("the protocol", callgate_easy_set_protocol(handle, target.secure ? 1 : 0))
     check("quick exit", callgate_easy_set_quick_exit(handle))

@@ -7,7 +7,7 @@ import HTTP
 /// libcurl handles the framing. The collector keeps only the fields of the final response, drops interim
 /// responses (RFC 9110 §15.2) and trailers, and refuses malformed responses that libcurl would accept.
 struct ResponseCollector {
-  /// Why a response is given up.
+  /// The reason why a response is given up.
   enum Fault: Error, Equatable {
     case tooLarge(String)
     case malformed(String)

@@ -24,7 +24,7 @@ struct Target: Hashable {
   /// The form of a host.
   enum HostKind: Hashable { case name, ipv4, ipv6 }
 
-  /// Why a URL is refused.
+  /// The reason why a URL is refused.
   struct Refusal: Error, Equatable {
     let detail: String
     init(_ detail: String) { self.detail = detail }

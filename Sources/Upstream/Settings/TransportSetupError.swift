@@ -2,7 +2,7 @@
 
 public import Platform
 
-/// Why no transport could be made.
+/// The reason why no transport could be made.
 public enum TransportSetupError: Error, Sendable, CustomStringConvertible {
   /// libcurl lacks a feature or failed to start.
   case library(String)

@@ -135,8 +135,8 @@ public struct JWKSet: Sendable {
   public static let maximumBytes = 256 * 1024
   /// The maximum number of keys that are read from a set. Further keys are left out.
   public static let maximumKeys = 64
-  /// The maximum length of an RSA key from a set, in bits. Checking an 8192-bit key takes 0.1 s, and a set is
-  /// fetched every minute.
+  /// The maximum length of an RSA key from a set, in bits. Checking an 8192-bit key takes 0.1 s, and a set
+  /// may be fetched every minute.
   public static let maximumRSABits = 4096
 
   /// The keys that can verify, in order.
@@ -212,7 +212,7 @@ public struct JWKSet: Sendable {
   }
 }
 
-/// Why a text is not a JWK set.
+/// The reason why a text is not a JWK set.
 public enum JWKSetError: Error, Hashable, Sendable, CustomStringConvertible {
   case notJSON(JSONError)
   case noKeys, mixedKeys

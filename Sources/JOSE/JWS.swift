@@ -6,8 +6,8 @@ public import JSON
 public enum JWS {
   /// The maximum length of a token, in bytes, unless its reader sets another limit.
   public static let maximumBytes = 8192
-  /// How many seconds the `iat` of a JWT is set back if another server checks it. Issuers refuse an `iat` in
-  /// the future, some without leeway, and their clocks may be behind this machine's.
+  /// The number of seconds by which the `iat` of a JWT is set back if another server checks it. Issuers
+  /// refuse an `iat` in the future, some without leeway, and their clocks may be behind this machine's.
   public static let issuedAtMargin: Int64 = 30
 
   /// Signs a token. If the header has no `alg`, this function adds the signer's; another value there is a
@@ -68,7 +68,8 @@ public enum JWS {
 
   /// A parsed token. Trust nothing in it until `verify` has succeeded.
   public struct Compact: Sendable {
-    /// The protected header. Keys that it may contain (`jwk`, `jku`, `x5c`, `x5u`) are never used.
+    /// The protected header. This type uses no key from it (`jwk`, `jku`, `x5c`, `x5u`). Only a DPoP proof
+    /// brings its key in `jwk` (RFC 9449 §4.2).
     public let header: JSONObject
     /// The content that is signed.
     public let payload: [UInt8]
@@ -114,11 +115,11 @@ public enum JWS {
       return object
     }
 
-    /// The header's `kid`. It only selects among keys that were configured.
+    /// The header's `kid`. It only selects among keys that the verifier already trusts.
     public var keyID: String? { header["kid"]?.string }
 
-    /// Whether the token names this algorithm, the key fits it and the signature is valid. The algorithm
-    /// comes from the key's configuration, never from the token.
+    /// Whether the token names this algorithm, the key fits it and the signature is valid. The algorithm must
+    /// be one that the key's configuration or its JWK allows, not just the token's own choice.
     public func verify(with key: PublicKey, algorithm: SignatureAlgorithm) -> Bool {
       SignatureAlgorithm(named: algorithmName) == algorithm
         && key.verify(signature: signature, of: signingInput, algorithm: algorithm)
@@ -138,7 +139,7 @@ extension String.UTF8View {
   var lowercasedASCII: [UInt8] { map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 } }
 }
 
-/// Why a text is not a token that can be verified.
+/// The reason why a text is not a token that can be verified.
 public enum JWSError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Longer than the limit.
   case tooLong

@@ -90,7 +90,7 @@ public struct JWTExpectations: Hashable, Sendable {
   public var leeway: Int
   /// Whether a token without `exp` is refused.
   public var requiresExpirationTime: Bool
-  /// How many seconds `exp` may be ahead of now, plus the leeway; nil for no limit.
+  /// The maximum number of seconds by which `exp` may be ahead of now, besides the leeway; nil for no limit.
   public var maximumLifetime: Int?
   /// The accepted header types (`typ`), in lower case and without `application/`. A token may write its type
   /// in any case, and a token without a type is always accepted. This refuses tokens that the same key signed
@@ -159,7 +159,7 @@ extension JWS.Compact {
   }
 }
 
-/// Why a token's claims are not accepted.
+/// The reason why a token's claims are not accepted.
 public enum JWTError: Error, Hashable, Sendable, CustomStringConvertible {
   case notJSON(JSONError)
   case notObject

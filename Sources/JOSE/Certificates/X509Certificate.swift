@@ -10,7 +10,7 @@ import COpenSSL
 public final class X509Certificate: @unchecked Sendable {
   let handle: OpaquePointer
 
-  /// Takes over a handle.
+  /// Takes ownership of a handle.
   init(taking handle: OpaquePointer) {
     self.handle = handle
     // Parses and caches the extensions now, so that later calls only read the structure.
@@ -87,7 +87,7 @@ public final class X509Certificate: @unchecked Sendable {
     return SubjectPublicKeyInfo.keyBits(of: key.subjectPublicKeyInfo).map { Array($0) }
   }
 
-  /// Why a certificate chain is not accepted.
+  /// The reason why a certificate chain is not accepted.
   public enum ChainFault: Error, Hashable, Sendable {
     /// A signature, an issuer, a constraint or an algorithm is wrong.
     case untrusted

@@ -1,7 +1,7 @@
 // The reasons why a key is refused, explained to the person who pasted it.
 
-/// Why a text is not a usable key, for the person who pasted it: the finding and the remedy. No case contains
-/// any byte of the key.
+/// The reason why a text is not a usable key, for the person who pasted it: the finding and the remedy. No
+/// case contains any byte of the key.
 public enum KeyError: Error, Hashable, Sendable {
   /// Nothing but white space.
   case empty

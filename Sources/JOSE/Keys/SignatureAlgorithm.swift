@@ -14,7 +14,7 @@ public enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
   /// - Returns: Nil for an unknown name.
   public init?(named name: String) { self.init(rawValue: name == "Ed25519" ? "EdDSA" : name) }
 
-  /// How the algorithm signs.
+  /// The signature scheme of an algorithm.
   enum Scheme { case ecdsa, rsaPSS, rsaPKCS1, edDSA }
 
   var scheme: Scheme {

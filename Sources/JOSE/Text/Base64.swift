@@ -15,7 +15,7 @@ public enum Base64 {
     Base64Codec.decode(text, values: Base64Codec.standardValues, padding: true)
   }
 
-  /// The bytes of a text, nil if it is not Base64.
+  /// The bytes of a text; nil if it is not Base64.
   public static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8).span) }
 }
 
@@ -37,7 +37,7 @@ public enum Base64URL {
     Base64Codec.decode(text, values: Base64Codec.urlValues, padding: false)
   }
 
-  /// The bytes of a text, nil if it is not Base64url.
+  /// The bytes of a text; nil if it is not Base64url.
   public static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8).span) }
 }
 

@@ -41,7 +41,7 @@ package final class PostgresInstance: Sendable {
     seen.withLock { $0.map { now - $0 < .seconds(3) } ?? false }
   }
 
-  /// Notes that the server has a heartbeat, which was sent after this time.
+  /// Records that the server has a heartbeat, which was sent after this time.
   func seen(at now: MonotonicTime) { seen.withLock { $0 = now } }
 
   // MARK: Transactions in doubt
@@ -76,7 +76,7 @@ package final class PostgresInstance: Sendable {
   /// Forgets a transaction that has ended, whether it was committed or not.
   func ended(_ mark: PostgresMark) { doubts.withLock { $0.marks.removeAll { $0 == mark } } }
 
-  /// Notes that a task has checked the transactions.
+  /// Records that a task has checked the transactions.
   /// - Parameter isAll: Whether the check succeeded and all transactions have ended.
   func looked(isAll: Bool, at now: MonotonicTime) {
     doubts.withLock { doubts in

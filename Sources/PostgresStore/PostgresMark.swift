@@ -1,9 +1,9 @@
-// Marks each transaction, so that its outcome can be found if the server did not answer the COMMIT.
+// Marks transactions, so that the outcome of one can be found if the server did not answer its COMMIT.
 
-/// The row that each transaction writes first, in `callgate_commit`, under its connection's number. The
-/// transaction locks that row until its end. So a session that reads the row waits for a running transaction,
-/// and then knows whether it was committed. Unlike the server's own transaction ids, the row survives a
-/// change to another server.
+/// The row in `callgate_commit` that a transaction of `PostgresSession.once` writes first, under its
+/// connection's number. The transaction locks that row until its end. So a session that reads the row waits
+/// for a running transaction, and then knows whether it was committed. Unlike the server's own transaction
+/// ids, the row survives a change to another server.
 struct PostgresMark: Hashable, Sendable {
   /// A random number for each connection, so that a new connection never waits for the row of another.
   let connection: Int64

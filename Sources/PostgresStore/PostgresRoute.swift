@@ -20,7 +20,8 @@ final class PostgresRoute: Sendable {
     var closed: (until: MonotonicTime, error: StoreError)?
   }
 
-  /// The minimum time for each server, however many there are.
+  /// The minimum time for a server, however many there are. A server that is tried near the end of the whole
+  /// time gets at least half of it.
   static let leastShare = Duration.seconds(1)
 
   /// A function that returns a server once for each address of its name.
@@ -41,7 +42,7 @@ final class PostgresRoute: Sendable {
     if let closed = state.withLock({ $0.closed }), now < closed.until { throw closed.error }
   }
 
-  /// Notes that work on a connection succeeded, and ends the pause.
+  /// Records that work on a connection succeeded, and ends the pause.
   func succeeded() {
     state.withLock { state in
       state.closed = nil
@@ -49,7 +50,7 @@ final class PostgresRoute: Sendable {
     }
   }
 
-  /// Notes that no connection could be made, that one broke twice, or that the server did not respond in
+  /// Records that no connection could be made, that one broke twice, or that the server did not respond in
   /// time, and starts a pause. A failure during the pause belongs to the same outage and changes nothing.
   func failed(_ error: StoreError, at now: MonotonicTime) {
     state.withLock { state in

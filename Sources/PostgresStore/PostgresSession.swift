@@ -242,8 +242,8 @@ package final class PostgresSession: DatabaseSession {
 
   // MARK: The connection
 
-  /// Makes a connection and notes unsafe settings of its server. If the database refuses the login, the
-  /// address is read again and tried once more.
+  /// Makes a connection and records unsafe settings of its server. If the database refuses the login, the
+  /// address is read again and, if it has changed, tried once more.
   func connect() throws(PostgresFailure) -> PostgresConnection {
     let address = instance.login.address
     let made: PostgresConnection

@@ -13,7 +13,7 @@ extension PostgresStatements {
       SELECT \(installationColumns) FROM callgate_installation
       WHERE id = $1::uuid AND generation = $2::bigint AND revoked IS NULL FOR SHARE
       """)
-  /// Notes that an installation uses a name, if its device still has that name and the installation was
+  /// Records that an installation uses a name, if its device still has that name and the installation was
   /// neither revoked nor replaced. The device is locked before the name, as in each transaction: a
   /// transaction that removes the device at this moment also frees the name.
   static let useName = PostgresStatement(

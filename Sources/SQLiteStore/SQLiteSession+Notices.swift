@@ -7,7 +7,7 @@ package import Store
 extension SQLiteSession {
   // MARK: Devices
 
-  /// Notes that an installation uses a name, if its device still has that name and the installation was
+  /// Records that an installation uses a name, if its device still has that name and the installation was
   /// neither revoked nor replaced.
   static let useName = """
     INSERT INTO callgate_hook_name (name, holder, holder_generation, last)

@@ -3,7 +3,8 @@
 package import Platform
 package import Store
 
-/// A store in an SQLite file, in write-ahead mode. A function returns when the disk has its change.
+/// A store in an SQLite file, in write-ahead mode. A function returns when the disk has its change, unless
+/// the change only counts (`UpdateJob.counts`).
 ///
 /// One queue owns the connection, and updates that wait are committed together. Two processes may share the
 /// file and both count correctly, because each transaction takes the file's lock before it reads.

@@ -2,8 +2,8 @@
 // share of the store's time.
 
 public enum RowCounts {
-  /// How many rows one statement counts. Other work waits for one statement at most: a tenth of a millisecond
-  /// in SQLite.
+  /// The number of rows that one statement counts. Other work waits for at most one such statement: a tenth
+  /// of a millisecond in SQLite.
   static let portion = 10_000
 
   /// The time between two counts: ten seconds, and ten more for each 100,000 rows.

@@ -107,9 +107,9 @@ package struct Migration: Sendable {
         )
         """,
       ]),
-    // The last transaction of each connection. It shows whether a transaction was committed whose COMMIT got
-    // no response. A file always responds, so SQLite needs no such table. The row changes with every
-    // transaction, so there is room on each page and no other index.
+    // The last marked transaction of each connection (`PostgresMark`). It shows whether a transaction was
+    // committed whose COMMIT got no response. A file always responds, so SQLite needs no such table. The row
+    // changes with every such transaction, so there is room on each page and no other index.
     Migration(
       sqlite: [],
       postgres: [

@@ -10,7 +10,7 @@ package struct Attention: Sendable {
     case store
     /// Audit lines cannot be written.
     case audit
-    /// This machine's clock differs from the store's.
+    /// This machine's clock differs from the store's, or the two have not been compared yet.
     case clock
     /// Talkdesk ID refuses the credential.
     case credential
@@ -30,21 +30,22 @@ package struct Attention: Sendable {
     case desk
     /// The server cannot look numbers up before calls.
     case screening
-    /// A push notification provider is stopped or paused.
+    /// A push notification provider is stopped, paused or failing.
     case push
-    /// The keys of an issuer of callers' tokens are missing or old.
+    /// The keys of an issuer of callers' or operators' tokens are missing or old.
     case issuer
     /// Attestations cannot be verified.
     case attestation
-    /// The new configuration was rejected.
+    /// The new configuration was rejected or needs a restart, or it does not trust a proxy in front of the
+    /// server.
     case configuration
     /// Talkdesk ID refuses the next key of a rotation.
     case nextKey = "next_key"
     /// Appointments are due and no instance carries them out.
     case appointments
-    /// A certificate expires soon.
+    /// The certificate that clients see expires soon, or has expired.
     case certificate
-    /// Log lines were lost.
+    /// Log or audit lines were lost.
     case log
     /// Callbacks of the last 24 hours have no outcome.
     case unknownCallbacks = "unknown_callbacks"

@@ -39,8 +39,8 @@ package struct AuditRecord: Sendable {
   package var outcome: Outcome? = .allow
   package var code: Problem.Code?
   package var rule: String?
-  /// The reason, in words for operators: for example a remote policy's reason, or why an appointment was not
-  /// called.
+  /// The reason, in words for operators: for example a remote policy's reason, or why the server made no call
+  /// for an appointment.
   package var reason: String?
   package var verdicts = RuleVerdicts.none
   package var cache: CacheUse = .none

@@ -30,7 +30,6 @@ package final class RecentDecisions: Sendable {
   /// The maximum size of the archive in bytes.
   package static let archiveOctets = 16 << 20
 
-  /// A decision.
   package struct Entry: Sendable {
     /// The decision's number, counted from 1 since the start.
     package let number: Int
@@ -94,7 +93,6 @@ package final class RecentDecisions: Sendable {
     var count: Int { ends.count }
     var octets: Int { bytes.count + callers.bytes.count + verdicts.bytes.count + tokens.bytes.count }
 
-    /// Adds a line.
     mutating func append(_ line: borrowing Span<UInt8>, _ repeated: RepeatedParts, number: Int) {
       unsafe line.withUnsafeBufferPointer { line in
         let caller = unsafe callers.index(of: line[repeated.caller])

@@ -8,7 +8,8 @@ extension ServiceMetrics {
   /// Counts a decision whose audit line is written.
   @inline(__always) func decided(_ record: borrowing AuditRecord, lane: Int) {
     if let ownership = record.ownership { numberProofs.count(ownership.rawValue) }
-    // An error without a code is an appointment whose time has passed: callbacks by outcome count it.
+    // A denial or error without a code is an appointment that its owner did not confirm, or whose time passed
+    // before the first attempt. The metric of callbacks by outcome counts it.
     guard record.outcome != nil, record.outcome == .allow || record.code != nil else { return }
     let action = record.action.number
     let code = record.code.map { $0.number + 1 } ?? 0

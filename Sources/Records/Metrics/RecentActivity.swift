@@ -11,7 +11,7 @@ package final class RecentActivity: Sendable {
   package struct Report: Sendable {
     /// The decisions of one minute.
     package struct Minute: Sendable {
-      /// When it began.
+      /// The start of the minute.
       package let start: UnixTime
       package let allow: Int
       package let deny: Int

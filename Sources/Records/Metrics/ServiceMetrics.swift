@@ -20,7 +20,8 @@ package final class ServiceMetrics: Sendable {
   package enum Upstream: String, CaseIterable, Sendable {
     case talkdeskID = "talkdesk_id"
     case callbackAPI = "callback_api"
-    /// Identity providers, for the keys of callers' tokens.
+    /// Servers that publish keys: identity providers of callers and operators, and Google for App Check and
+    /// for proofs of numbers.
     case jwks
     /// Remote policies.
     case policy
@@ -167,7 +168,6 @@ package final class ServiceMetrics: Sendable {
 
   // MARK: Events
 
-  /// Counts a response.
   @inline(__always) func answered(_ answer: AnswerReport, loop: Int) {
     requests.count(
       route: answer.route, method: answer.method, status: answer.status, nanoseconds: answer.nanoseconds,
@@ -280,7 +280,6 @@ package final class ServiceMetrics: Sendable {
   /// Records when the current configuration was loaded, also for the first one.
   package func configurationLoaded(at time: UnixTime) { loadedAt.store(time.seconds, ordering: .relaxed) }
 
-  /// Counts a reload.
   package func reloaded(_ isSuccess: Bool) {
     reloads.count(isSuccess ? "ok" : "failed")
     isLastReloadGood.store(isSuccess, ordering: .relaxed)
@@ -363,7 +362,7 @@ package final class ServiceMetrics: Sendable {
     "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
     "upstream_unavailable", "store_unavailable", "upstream_timeout",
   ]
-  /// The decision series that start at 0: codes by action, by rule.
+  /// The codes of the decision series that start at 0, by rule and action.
   private let alwaysShown: [String: [String: Set<String>]]
 
   private static let upstreamSeries = Upstream.allCases.flatMap { upstream in
@@ -426,14 +425,14 @@ extension Problem.Code {
   /// Whether the code reports a failure of this server or of an upstream, rather than a refusal.
   package var isError: Bool { status.code >= 500 }
 
-  /// Its index among all codes.
+  /// The index of the code among all codes.
   var number: Int { Self.inOrder.firstIndex(of: self) ?? 0 }
 
   private static let inOrder = allCases
 }
 
 extension TokenCacheOutcome {
-  /// Its index among all outcomes.
+  /// The index of the outcome among all outcomes.
   fileprivate var number: Int {
     switch self {
     case .hit: 0

@@ -179,7 +179,7 @@ package struct AuditAnchor: Hashable, Sendable {
   /// The code of the line before in this chain; empty in the first.
   package var after: [UInt8] = []
   /// In the start anchor of a chain in a file: the code of the last line with a code that the file already
-  /// contained. Empty if it contained none, nil in other anchors.
+  /// contained. Empty if it contained none. Nil in other anchors, and on standard output.
   package var follows: [UInt8]?
   /// In the start anchor of a chain in a file: the digest of everything that the file contained after its
   /// last line with a code. Empty if nothing followed.

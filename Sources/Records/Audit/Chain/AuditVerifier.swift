@@ -12,7 +12,7 @@ package final class AuditVerifier {
   /// A line of a file.
   package struct Place: Hashable, Sendable, CustomStringConvertible {
     package let file: String
-    /// From 1.
+    /// The line's number in the file, from 1.
     package let line: Int
 
     package init(file: String, line: Int) {
@@ -26,11 +26,11 @@ package final class AuditVerifier {
   /// What is wrong with the first line that does not fit.
   package enum Fault: Hashable, Sendable {
     case altered, foreign
-    /// This line or the next one was altered: they begin a file, and no line before them tells which.
+    /// This line or the next one was altered. They begin a file, so no line before them shows which.
     case alteredAtHead
     case missing(from: Int64, through: Int64)
     case doubled, reordered
-    /// This start of the server does not follow the line before it.
+    /// Lines are missing: this start of the server does not follow the line before it.
     case missingBeforeStart
     /// The store has a later anchor of a boot than the files.
     case cutTail(boot: String, through: Int64)
@@ -195,7 +195,7 @@ package final class AuditVerifier {
       guard fitsInFile, let current else { return }
       if current.log == nil { current.log = place }
       guard current.isOfFile == true else { return }
-      // The log goes elsewhere.
+      // The log is not written to this file, so the line was inserted.
       settleOdd()
       return fail(place, .foreign)
     }
@@ -352,7 +352,7 @@ package final class AuditVerifier {
     for boot in followers[run.chain.last] ?? [] { followed.append((boot, place)) }
     if anchor?.event == .reopen { run.isOfFile = true }
     if run.log == nil { run.log = log }
-    // The log goes elsewhere.
+    // The log is not written to this file, so its lines were inserted.
     if run.isOfFile == true, let log = run.log { fail(log, .foreign) }
     guard let anchor else { return }
     if anchor.lost > 0 { notes.append(.lost(place, anchor.lost)) }

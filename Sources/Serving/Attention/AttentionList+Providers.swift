@@ -1,5 +1,5 @@
-// Lists problems with other services: chat desks, push notification providers, and issuers of callers'
-// tokens.
+// Lists problems with other services: chat desks, push notification providers, and issuers of the tokens of
+// callers and operators.
 
 import Callers
 import ChatDesk

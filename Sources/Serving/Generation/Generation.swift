@@ -27,7 +27,6 @@ package final class Generation: Sendable {
   package struct RuleField: Sendable {
     /// The name that rules use.
     package let name: String
-    /// The field.
     package let field: FieldName
   }
 
@@ -244,7 +243,7 @@ package struct Runtime: Sendable {
   package let remotes: RemotePolicies
   /// Failed logins of callers.
   package let throttle: LoginThrottle
-  /// The keys of callers' issuers.
+  /// The published keys that verify tokens: those of issuers, of App Check, and for proofs of numbers.
   package let keys: KeySources
   /// The nonces of proofs.
   package let nonces: ProofNonces
@@ -308,16 +307,14 @@ extension Runtime {
   }
 }
 
-/// The current generation.
+/// The current generation, which all requests share and a reload replaces.
 package final class Generations: Sendable {
   private let generation: Mutex<Generation>
 
-  /// Starts with the first generation.
   package init(_ first: Generation) { generation = Mutex(first) }
 
   /// The generation that serves new requests.
   package var current: Generation { generation.withLock { $0 } }
 
-  /// Replaces the current generation.
   func replace(with next: Generation) { generation.withLock { $0 = next } }
 }

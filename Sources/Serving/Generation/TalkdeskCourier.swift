@@ -42,7 +42,7 @@ struct TalkdeskCourier: Courier {
     }
   }
 
-  /// Writes one line for the request, with Talkdesk's trace id, which Talkdesk support needs. The line never
+  /// Logs the response to a request, with Talkdesk's trace id, which Talkdesk support needs. The log never
   /// contains a token, a value of the context, a full phone number or, above `debug`, Talkdesk's own words.
   private func note(_ report: CallbackReport, _ order: CallbackOrder) {
     let id = order.intent.id.description

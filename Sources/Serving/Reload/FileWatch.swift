@@ -75,7 +75,6 @@ package final class FileWatch: Sendable {
     }
   }
 
-  /// Stops polling.
   package func stop() {
     state.withLock { state in
       state.timer?.cancel()

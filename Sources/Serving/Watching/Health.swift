@@ -45,9 +45,9 @@ package final class Health: Sendable {
   /// Makes `/readyz` report from now on that this instance is shutting down.
   package func beginDrain() { draining.store(true, ordering: .relaxed) }
 
-  /// The response of `/readyz`, which says whether this instance can serve. Trouble at Talkdesk or at an
-  /// issuer of callers' tokens is only a warning: an outage there must not take every instance out of
-  /// service.
+  /// The response of `/readyz`, which says whether this instance can serve. Trouble at a service that the
+  /// server calls, such as Talkdesk or an issuer of callers' tokens, is only a warning: an outage there must
+  /// not take every instance out of service.
   package func readiness() -> Response {
     let isDraining = draining.load(ordering: .relaxed)
     let problems = upstreamProblems

@@ -9,7 +9,6 @@ package import Store
 /// Logs changes of a store's health.
 package struct StoreLog: Sendable {
   let log: Log
-  /// The kind of store.
   let kind: String
 
   package init(log: Log, kind: String) {
@@ -17,7 +16,6 @@ package struct StoreLog: Sendable {
     self.kind = kind
   }
 
-  /// Writes one event.
   package func write(_ event: StoreHealth.Event) {
     switch event {
     case .unavailable(let error):

@@ -1,6 +1,6 @@
 // Recognizes a refusal that may be due to the difference between two clocks.
 
-/// Why a server may have refused a signed JWT because of its times.
+/// A sign that a server may have refused a signed JWT because of its times.
 public enum ClockDoubt: Hashable, Sendable {
   /// The server's clock is ahead of this machine's by this many seconds; negative if it is behind.
   case difference(Int64)

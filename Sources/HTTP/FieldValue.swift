@@ -1,11 +1,11 @@
 // Parses header values byte by byte, never by `Character` (RFC 9110 §5.6).
 
-/// Field values, parsed octet by octet (RFC 9110 §5.6).
+/// Operations on field values, octet by octet (RFC 9110 §5.6).
 ///
-/// They are never parsed as text: Swift compares and searches `Character`s, which are grapheme clusters. A
-/// character that a client chooses can join with the comma behind it (UAX #29, GB9b) and hide what a proxy
-/// wrote, and a backward search through some characters takes quadratic time. `script/lint-text` keeps such
-/// searches out of the code that reads from the network.
+/// Field values are never parsed as text: Swift compares and searches `Character`s, which are grapheme
+/// clusters. A character that a client chooses can join with the comma behind it (UAX #29, GB9b) and hide
+/// what a proxy wrote, and a backward search through some characters takes quadratic time. `script/lint-text`
+/// keeps such searches out of the code that reads from the network.
 extension ArraySlice<UInt8> {
   /// The octets without spaces and tabs at both ends: optional white space (RFC 9110 §5.6.3).
   public var trimmed: ArraySlice<UInt8> {

@@ -8,11 +8,11 @@ public struct Form: Sendable {
   /// A name and its value.
   public struct Parameter: Hashable, Sendable {
     public let name: String
-    /// May be empty.
+    /// The decoded value; it may be empty.
     public let value: String
   }
 
-  /// Why content is not a form.
+  /// The reason why content is not a form.
   public enum Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// A `%` that is not followed by two hexadecimal digits.
     case malformedEscape

@@ -1,8 +1,8 @@
 // Parses HTTP dates such as `Sun, 06 Nov 1994 08:49:37 GMT`.
 
 extension HTTPDate {
-  /// Parses a date to seconds since 1970. Returns nil unless the text is exactly one date, with the right day
-  /// of the week. The two obsolete forms are refused.
+  /// Parses a date to seconds since 1970. Returns nil unless the text is exactly one date from 1970 on, with
+  /// the right day of the week. The two obsolete forms are refused.
   public static func unixSeconds(_ text: String) -> Int64? {
     let octets = Array(text.utf8)
     guard octets.count == 29, octets[3...4].elementsEqual(", ".utf8), octets[7] == 0x20, octets[11] == 0x20,

@@ -37,7 +37,7 @@ extension HeadParser {
     }
   }
 
-  /// Methods are case-sensitive (RFC 9110 §9.1).
+  /// Whether the range is this method. Methods are case-sensitive (RFC 9110 §9.1).
   private static func isMethod(_ head: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
     // The literal's pointer is valid for the whole program; the caller compared the lengths.
     let start = unsafe name.utf8Start

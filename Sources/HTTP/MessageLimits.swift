@@ -2,7 +2,7 @@
 
 /// The limits on the size of a request. Each limit is the largest allowed value.
 public struct MessageLimits: Sendable, Equatable {
-  /// Octets of the request line and all field lines, with their line ends.
+  /// Octets of the head: the request line, all field lines and the empty line, with their line ends.
   public var headerBytes: Int
   /// Number of field lines; the same limit applies again to trailer lines.
   public var fieldLines: Int
@@ -17,7 +17,7 @@ public struct MessageLimits: Sendable, Equatable {
   }
 }
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 public enum ParseFailure: Error, Hashable, Sendable {
   /// Not a request by RFC 9112: 400.
   case malformed

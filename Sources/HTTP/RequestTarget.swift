@@ -40,7 +40,7 @@ extension Request {
     guard index(of: UInt8(ascii: "%"), in: range) < range.upperBound else {
       let octets = head.span.extracting(range)
       guard !octets.hasControl else { return nil }
-      // A target has no octet beyond ASCII: there is nothing to validate.
+      // A request target has no octet beyond ASCII, so there is nothing to validate.
       return unsafe octets.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
     var octets: [UInt8] = []

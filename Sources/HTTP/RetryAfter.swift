@@ -7,7 +7,7 @@ public enum RetryAfter {
   /// silence this process for an hour. One request a minute is harmless.
   public static let cap = Duration.seconds(60)
 
-  /// Reads the wait, at most `cap`; nil if the field is absent or invalid. A date in the past is a wait of
+  /// Reads the wait, at most `cap`; nil if the field is absent or invalid. A date in the past gives a wait of
   /// zero.
   ///
   /// A date is compared with the reply's own `Date`, so that this machine's clock does not matter. Without

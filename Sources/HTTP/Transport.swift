@@ -71,7 +71,7 @@ public struct InboundResponse: Sendable {
   public var status: Int
   /// The fields of the final response.
   public var fields: Fields
-  /// The whole content.
+  /// The whole content; empty if `onContent` received it.
   public var content: [UInt8]
   /// How long each step took, if the transport measures it.
   public var timing: TransferTiming?
@@ -94,7 +94,7 @@ public struct InboundResponse: Sendable {
     return nil
   }
 
-  /// Why content with a coding cannot be read, for operators; nil without one.
+  /// The reason why content with a coding cannot be read, for operators; nil without a coding.
   public var codingFault: String? {
     contentCoding.map {
       "the response is compressed (Content-Encoding: \($0)), and the server requested no compression"
@@ -106,7 +106,7 @@ public struct InboundResponse: Sendable {
 public struct TransferTiming: Hashable, Sendable {
   /// Finding the addresses of the host, or of the proxy. Near zero if they were known.
   public var nameResolution: Duration
-  /// The TCP connection.
+  /// Making the TCP connection.
   public var connecting: Duration
   /// The TLS handshake; zero without one.
   public var handshake: Duration
@@ -164,7 +164,7 @@ public struct TransportError: Error, Sendable {
     /// The task was canceled or the transport is shut down.
     case cancelled
     /// This process has more requests for the same destination than can end in time. It did not send this
-    /// one.
+    /// request.
     case overloaded
   }
 

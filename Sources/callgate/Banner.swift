@@ -8,9 +8,10 @@ import JOSE
 enum Banner {
   /// Where the operator's page is.
   enum Operators {
-    /// At the public address, with an operator's token: `madeToken`, if the sandbox made it.
+    /// The page is at the public address and needs an operator's token. The token is `madeToken` if the
+    /// sandbox made it.
     case here(madeToken: Secret?)
-    /// At the admin listener, which is `HOST:PORT`.
+    /// The page is at the admin listener, `HOST:PORT`.
     case listener(String)
     /// Neither a token nor a listener is configured.
     case nowhere

@@ -9,7 +9,7 @@ import Records
 enum Output {
   /// Stdout, which a server's log and audit lines share.
   static let standard = LineOutput(STDOUT_FILENO)
-  /// Stderr.
+  /// Stderr, for messages and questions.
   static let errors = LineOutput(STDERR_FILENO)
 
   /// Writes a line of data.

@@ -32,9 +32,9 @@ package struct AppointmentContent: Hashable, Sendable {
   package let installation: KeptInstallation?
   /// The owner of the record.
   package let owner: InstallationUser
-  /// Receipts of the allowances that the booking used.
+  /// The receipts of the allowances that the booking used.
   package var receipts: [KeptReceipt]
-  /// ID and trace of the booking request.
+  /// The ID and trace of the booking request.
   package let requestID: RequestID
   package let trace: TraceContext?
   /// The retention times at the booking.
@@ -95,7 +95,7 @@ package struct AppointmentContent: Hashable, Sendable {
       agents: nil, number: nil)
   }
 
-  /// Context of the booking request, for log lines and requests upstream.
+  /// The context of the booking request, for log lines and requests upstream.
   package var context: RequestContext { RequestContext(requestID: requestID, trace: trace) }
 
   /// The caller who booked, as audit lines show it.
@@ -152,14 +152,14 @@ package struct AppointmentContent: Hashable, Sendable {
 
 /// The saved values of the installation that booked an appointment.
 package struct KeptInstallation: Hashable, Sendable {
-  /// Its `client_id`.
+  /// The installation's `client_id`.
   package let id: InstallationID
   /// The caller whose user authorized the installation; nil if an operator did.
   package let callerID: String?
-  /// The generation of its secret.
+  /// The generation of the installation, which changes with each new secret.
   package let generation: Int64
 
-  /// Identity of the installation at the booking, without anything for authentication.
+  /// The identity of the installation at the booking, without anything for authentication.
   package var identity: InstallationIdentity { InstallationIdentity(id, generation: generation) }
 
   /// Copies the values to save from an installation.
@@ -189,7 +189,7 @@ extension AppointmentContent {
     }
   }
 
-  /// Version of the JSON format. A release that changes the format must still read earlier versions.
+  /// The version of the JSON format. A release that changes the format must still read earlier versions.
   private static let version: Int64 = 1
 
   /// The content as JSON, without the receipts.
@@ -281,7 +281,7 @@ extension E164 {
 }
 
 extension JSONObject {
-  /// Text of a member: `.some(nil)` if the member is missing, nil if it is not a string.
+  /// The text of a member: `.some(nil)` if the member is missing, nil if it is not a string.
   func optionalText(_ name: String) -> String?? {
     guard let value = self[name] else { return .some(nil) }
     return value.string.map(Optional.some)
@@ -289,7 +289,7 @@ extension JSONObject {
 }
 
 extension JSONValue {
-  /// Elements of the array, each converted by `read`; nil if this is not an array or an element cannot be
+  /// The elements of the array, each converted by `read`; nil if this is not an array or an element cannot be
   /// read.
   func all<Element>(_ read: (JSONValue) -> Element?) -> [Element]? {
     guard let array else { return nil }

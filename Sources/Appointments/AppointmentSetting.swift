@@ -44,8 +44,9 @@ package struct AppointmentSetting: Sendable {
     return try await directory.holds(installation, orIsOf: content.owner, appID: content.appID)
   }
 
-  /// The reason why an appointment may no longer be called, apart from the rules; nil if there is none.
-  /// Checked when the appointment is due, in dialogs, for moves, and before the owner is asked to confirm it.
+  /// The reason why an appointment may no longer be called, apart from the rules; nil if there is none. Used
+  /// in dialogs and for moves. For a due appointment, `AppointmentCarrier` checks the two parts at different
+  /// times: the caller before the rules, the installation before the request is sent.
   package func objection(
     to record: StoredCallback, _ content: AppointmentContent
   ) async throws(StoreError) -> String? {

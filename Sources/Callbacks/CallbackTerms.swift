@@ -19,7 +19,8 @@ package struct CallbackTerms: Sendable {
   private(set) var takesProof = false
   /// Whether a request may contain a consent.
   private(set) var takesConsent = false
-  /// The texts that a consent may name; nil if a rule checks the name.
+  /// The texts that a consent may name; nil if this is not checked while parsing, for example because a rule
+  /// checks the name.
   package var knownTexts: [String]?
   /// Names, labels and tooltips of the fields that the server adds, as an agent reads them. Empty unless
   /// callbacks carry verification codes.

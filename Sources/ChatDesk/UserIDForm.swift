@@ -59,8 +59,7 @@ public struct UserIDForm: Hashable, Sendable {
 
   /// Builds the user of an owner.
   /// - Parameters:
-  ///   - owner: The owner's name: the subject. An installation that is not the first with its ID has a name
-  ///     of its own.
+  ///   - owner: The owner's name: the subject. A later installation with the same ID has another name.
   ///   - callerID: The caller that the owner belongs to.
   ///   - subject: The subject of the owner's requests, as in grants.
   package func user(_ owner: String, of callerID: String, requestedAs subject: String?) -> DeskUser {

@@ -12,8 +12,8 @@ import Tokens
 enum DeskAPI {
   /// The header field with the desk's API token.
   static let tokenField = "SENDBIRDDESKAPITOKEN"
-  /// Whether `customFields` is sent as a string that contains a JSON object, as Sendbird's own SDK does, or
-  /// as an object.
+  /// Whether `customFields` is sent as a string that contains a JSON object, as Sendbird's own SDK sends it.
+  /// If false, it is sent as an object.
   static let sendsCustomFieldsAsText = true
   /// The member with the URLs of related channels, joined by commas as in Sendbird's own SDK.
   static let relatedChannels = "relatedChannelUrls"

@@ -4,7 +4,7 @@ package import Tokens
 
 /// A ticket, validated by the endpoint that accepts it.
 package struct NewTicket: Sendable {
-  /// How urgent a ticket is.
+  /// The urgency of a ticket, in Sendbird's words.
   package enum Priority: String, CaseIterable, Sendable {
     case low = "LOW"
     case medium = "MEDIUM"
@@ -68,7 +68,7 @@ package enum TicketOutcome: Sendable {
   /// The desk may have created the ticket. The value says whether the desk responded.
   case unknown(isAnswered: Bool)
 
-  /// Why the desk created no ticket.
+  /// The reason why the desk created no ticket.
   package enum Reason: Sendable {
     /// The desk refuses this ticket.
     case rejected

@@ -15,9 +15,9 @@ package struct SendbirdFailure: Error, Sendable {
     /// Only this user, until two other users meet the same failure. A proxy may block the text of one user's
     /// request, or something else may answer in place of Sendbird's API.
     case perhapsEveryUser
-    /// This user: Sendbird does not know the user.
+    /// Only this user, because Sendbird does not know the user.
     case unknownUser
-    /// This user: Sendbird already has the user.
+    /// Only this user, because Sendbird already has the user.
     case knownUser
   }
 

@@ -32,8 +32,8 @@ struct SendbirdStanding {
     }
   }
 
-  /// How long a user's failure without a code counts, and how many users must meet it before it affects all
-  /// users.
+  /// The time for which a user's failure without a code counts, and the number of users that must meet it
+  /// before it affects all users.
   static let suspicionLife = Duration.seconds(30)
   static let enoughUsers = 3
 

@@ -30,8 +30,8 @@ package final class SessionSource: Sendable {
   /// Whether a request may be sent to Sendbird.
   package typealias Permission = @Sendable () async -> Bool
 
-  /// How long the server sends no further request for a user that Sendbird refused, and the maximum number of
-  /// such users. One more clears the list.
+  /// The time for which the server sends no further request for a user that Sendbird refused, and the maximum
+  /// number of such users. One more clears the list.
   static let refusalLife = Duration.seconds(30)
   static let mostRefused = 1000
 
@@ -238,7 +238,7 @@ package final class SessionSource: Sendable {
 
   /// The state of a source.
   package struct Status: Sendable {
-    /// The number of users with a cached token.
+    /// The number of users with a cached token, including expired tokens.
     package let users: Int
     /// The latest request whose result applies to all users; nil before the first.
     package let latest: SendbirdReport?

@@ -12,16 +12,16 @@ package struct Entrance: Sendable {
   /// The facts, with the caller and the installation as the rules see them. For a request of an installation,
   /// or an enrollment, the app is the installation's. Otherwise it is the app that the request names.
   package var facts: Facts
-  /// The app of the installation that sends the request, or of an enrollment that an operator authorizes. The
+  /// The app of the installation that sends the request, or of an enrollment that no user authorizes. The
   /// app's `callers` need not list either of them.
   package var installedFor: String?
   /// Whether the caller has a subject of its own. True if the question concerns only the rules.
   package var hasOwnSubject = true
   /// Whether the caller is an installation. True if the question concerns only the rules.
   package var isInstallation = true
-  /// Why the credential is refused; nil if it is accepted, or if none is needed.
+  /// The reason why the credential is refused; nil if it is accepted, or if none is needed.
   package var unauthenticated: String?
-  /// Why the request is refused after the stops and before the rules.
+  /// The code and the reason of a refusal after the stops and before the rules; nil if there is none.
   package var refusal: (code: DenialCode, reason: String)?
 }
 
@@ -57,7 +57,7 @@ extension Configuration {
 
   /// The app that a request names, and its terms for installations, if it has any. Without a name, falls back
   /// to the only app with installations. If several apps have installations, falls back to the sandbox's
-  /// sample app.
+  /// sample app; without one, the request must name the app.
   private func appWithInstallations(named name: String?) throws(Refusal) -> (
     id: String, terms: InstallationTerms?
   ) {

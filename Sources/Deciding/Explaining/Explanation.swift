@@ -8,7 +8,7 @@ package import JSON
 
 /// A decision with every rule's verdict and the reasons.
 public struct Explanation: Sendable {
-  /// Whether the server would forward the request to Talkdesk.
+  /// Whether the server would allow the request.
   public let isAllowed: Bool
   /// The code of the refusal, as in the problem document; nil if the request is allowed.
   public let code: String?
@@ -20,7 +20,7 @@ public struct Explanation: Sendable {
   /// The reason of a refusal that does not come from a rule.
   let cause: String?
 
-  /// Why a request without credentials is refused, for operators.
+  /// The reason why a request without credentials is refused, for operators.
   package static let noCredential =
     "a request without credentials is refused where callers are configured and allow_anonymous is not true"
 

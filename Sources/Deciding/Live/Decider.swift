@@ -56,7 +56,7 @@ package final class Decider: Sendable {
 
   // MARK: Before the rules
 
-  /// Why a request is refused before the rules.
+  /// The reason why a request is refused before the rules.
   package struct Refusal: Error {
     /// The problem for the response.
     package let problem: Problem

@@ -14,7 +14,7 @@ package final class BrakeWatch: Sendable {
     /// The time at which a rate will be entirely unused again, as this instance last saw it in the store.
     /// Refusals and returned allowances change it in between.
     let earned = Atomic<Int64>(0)
-    /// Times of the last log lines for half of the limit and for the full limit.
+    /// The times of the last log lines for half of the limit and for the full limit.
     let halfLoggedAt = Atomic<Int64>(0)
     let fullLoggedAt = Atomic<Int64>(0)
   }

@@ -17,7 +17,7 @@ import Texts
 ///    duplicate. If the first request fails, the second continues as if it were the only one. Without the
 ///    wait, a quota of one would refuse the second request with 429.
 package final class CallbacksInHand: Sendable {
-  /// An `Idempotency-Key` and its owner.
+  /// An `Idempotency-Key` and the caller that sent it.
   package struct Key: Hashable, Sendable {
     @Exact private(set) var callerID: String
     @Exact private(set) var text: String
@@ -145,7 +145,8 @@ package final class CallbacksInHand: Sendable {
     state.withLock { $0.claim(on: key, fingerprint) }
   }
 
-  /// The fingerprint of the first request with an intent's key; nil if none is running.
+  /// The fingerprint of the first request with an intent's key; nil if none is running, or if the intent has
+  /// no key.
   package func first(of intent: CallbackIntent) -> String? {
     Key(intent).flatMap { key in state.withLock { $0.fingerprints[key] } }
   }

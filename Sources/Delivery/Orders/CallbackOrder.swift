@@ -62,7 +62,7 @@ package struct DeliveryResult: Sendable {
   }
 
   package let outcome: Outcome
-  /// Whether the token came from the cache; `none` if no token was needed.
+  /// Whether the token came from the cache; `none` if the server did not request a token.
   package let cache: AuditRecord.CacheUse
   /// The status of the last response, from Talkdesk ID or from the provider.
   package let upstreamStatus: Int?

@@ -1,4 +1,4 @@
-// The parts of the callback code that survive a reload, and how a configuration uses them.
+// The parts of the callback code that survive a reload: store, queue, clocks, log, metrics and brakes.
 
 package import Gate
 package import Metrics

@@ -32,7 +32,7 @@ package struct OrderedAppointment: Sendable {
   static let startLimit = Duration.seconds(5)
   private static let shortestWait = Duration.seconds(1)
   private static let longestWait = Duration.seconds(30)
-  /// How long before the end the last attempt starts.
+  /// The time between the start of the last attempt and `lastTry`.
   static let lastMoment = Duration.seconds(1)
 
   /// The wait before the next attempt: as long as the provider requests, otherwise about twice the last wait,

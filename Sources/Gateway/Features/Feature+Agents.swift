@@ -1,4 +1,4 @@
-// The endpoints for AI agents.
+// Endpoints and metrics for AI agents that use the Model Context Protocol (MCP).
 
 import API
 import Configuration
@@ -10,7 +10,7 @@ import Records
 import Serving
 
 extension Feature {
-  /// The endpoints for AI agents (Model Context Protocol).
+  /// The feature with the endpoints for AI agents (MCP), and with the counts of their calls.
   static let agents = Feature(
     endpoints: [
       ServedEndpoint(

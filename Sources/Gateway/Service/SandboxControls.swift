@@ -35,8 +35,8 @@ public struct SandboxControls: Sendable {
   public let clockMoved: @Sendable (Int64) -> Void
   /// The IDs of the apps whose attestations the server checks, in the current configuration.
   public let attestedApps: @Sendable () -> AttestedAppIDs
-  /// How long the server sends nothing to an upstream, named as in the sandbox's faults. Upstreams without a
-  /// pause are left out.
+  /// The time for which the server still sends nothing to each paused upstream, named as in the sandbox's
+  /// faults. Upstreams without a pause are left out.
   public let pauses: @Sendable () -> [(of: String, remaining: Duration)]
   /// Ends these pauses, so that the next request reaches the upstream again.
   public let endPauses: @Sendable () -> Void

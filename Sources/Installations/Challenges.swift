@@ -15,8 +15,8 @@ package struct Challenges: Sendable {
   /// The number of seconds by which another instance's clock may be ahead of this one's.
   private static let leeway: Int64 = 60
   private static let contentBytes = 16
-  /// How long a request may be repeated after its challenge has expired, in seconds: ten minutes, plus the
-  /// leeway for another clock.
+  /// The number of seconds for which a request may be repeated after its challenge has expired: ten minutes,
+  /// plus the leeway for another clock.
   private static let repetition: Int64 = 600 + leeway
 
   private let keys: StoreKeys

@@ -162,7 +162,7 @@ package enum Enrolling {
   ///
   /// - Parameters:
   ///   - secrets: SHA-256 of each secret that the earlier request may have issued.
-  ///   - since: When the first request with this content arrived; nil if this is the first.
+  ///   - since: The time at which the first request with this content arrived; nil if this is the first.
   /// - Returns: The installation, or the refusal `delivered` if it was revoked or replaced since. Nil if the
   ///   earlier request made nothing.
   private static func repeated(
@@ -182,7 +182,7 @@ package enum Enrolling {
   /// - Parameters:
   ///   - secrets: SHA-256 of the new secret, then of the other secrets that an earlier request with the same
   ///     content may have issued.
-  ///   - since: When the first request with this content arrived; nil if this is the first.
+  ///   - since: The time at which the first request with this content arrived; nil if this is the first.
   package static func install(
     _ client: InstallationClient, appID: String, user: InstallationUser, address: String,
     secrets: [SHA256Digest], since: Instant? = nil, key: SHA256Digest?, attestedKey: SHA256Digest? = nil,
@@ -220,7 +220,7 @@ package enum Enrolling {
   ///   - old: SHA-256 of the secret in the request; nil for none.
   ///   - secrets: SHA-256 of the new secret, then of the other secrets that an earlier request with the same
   ///     content may have issued.
-  ///   - since: When the first request with this content arrived; nil if this is the first.
+  ///   - since: The time at which the first request with this content arrived; nil if this is the first.
   ///   - key: The thumbprint of the key that was proved; nil for none.
   package static func install(
     _ client: InstallationClient, appID: String, replacing old: SHA256Digest?, address: String,
@@ -269,8 +269,8 @@ package enum Enrolling {
     installation.revokedAt == nil && now - installation.usedAt < terms.idle
   }
 
-  /// How long a repeated revocation of the same installation succeeds like the first: by the phone itself,
-  /// and by operators if the first revocation was not confirmed.
+  /// The time for which a repeated revocation of the same installation succeeds like the first: by the phone
+  /// itself, and by operators if the first revocation was not confirmed.
   static let repetition = Duration.seconds(3600)
 
   /// The result of a revocation.
@@ -336,7 +336,7 @@ package enum Enrolling {
 
   /// Whether an installation was neither revoked nor replaced.
   ///
-  /// - Parameter made: When the record that names the installation was created.
+  /// - Parameter made: The time at which the record that names the installation was created.
   package static func holds(_ named: InstallationIdentity, made: Instant?, now kept: Installation?) -> Bool {
     kept?.revokedAt == nil && kept?.isSame(as: named, made: made) == true
   }

@@ -12,7 +12,7 @@ package struct InstallationCodes: Sendable {
 
   package init(keys: StoreKeys) { self.keys = keys }
 
-  /// Challenges that use the same store keys.
+  /// The challenges for attestations, with the same store keys.
   package var challenges: Challenges { Challenges(keys: keys) }
 
   /// The secrets and request IDs for a first request whose attestation works only once.
@@ -20,7 +20,7 @@ package struct InstallationCodes: Sendable {
   /// - Parameters:
   ///   - content: The digest of the request's content.
   ///   - owner: The user who sent the request; nil for none.
-  ///   - since: When the first request with this content arrived; nil if this is the first.
+  ///   - since: The time at which the first request with this content arrived; nil if this is the first.
   package func repeatable(
     _ content: SHA256Digest, appID: String, owner: InstallationUser?, since: Instant?
   ) -> RepeatableRequest {

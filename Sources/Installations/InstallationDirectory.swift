@@ -33,7 +33,7 @@ package final class InstallationDirectory: Sendable {
     var entries: [InstallationID: Entry] = [:]
     /// The time at which entries were last removed to make room. Reads that began earlier are not cached.
     var clearedAt: MonotonicTime?
-    /// Times of last use that the store does not have yet.
+    /// The times of last use that the store does not have yet.
     var uses: [InstallationID: Instant] = [:]
     /// The theoretical arrival time of the next guarded lookup (GCRA), in nanoseconds of the monotonic clock.
     var guardedArrival: Int64 = 0
@@ -107,7 +107,7 @@ package final class InstallationDirectory: Sendable {
 
   /// Whether an installation was neither revoked nor replaced, by a record less than a second old.
   ///
-  /// - Parameter made: When the record that names the installation was created.
+  /// - Parameter made: The time at which the record that names the installation was created.
   package func holds(
     _ named: InstallationIdentity, made: Instant? = nil
   ) async throws(StoreError) -> Bool {

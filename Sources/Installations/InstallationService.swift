@@ -535,7 +535,8 @@ package struct InstallationService: Sendable {
   /// Whether a code is valid for the installation now. Each code is accepted once.
   ///
   /// - Parameters:
-  ///   - callerID: The caller that verifies the code.
+  ///   - callerID: The caller that verifies the code. The step is refused as `denied` if the app does not
+  ///     list the caller as a verifier.
   ///   - terms: Returns the terms of an app.
   package func verify(
     _ code: String, of id: InstallationID, by callerID: String,

@@ -32,9 +32,9 @@ package struct InstallationTerms: Hashable, Sendable {
   package var key: KeyDemand
   /// The ways to authorize an installation of this app.
   package var authorize: Set<Authorizer>
-  /// How long a request waits for an operator.
+  /// The time for which a request waits for an operator.
   package var pending: Duration
-  /// How long an unused installation stays valid.
+  /// The time after its last use for which an installation stays valid.
   package var idle: Duration { didSet { useGrain = Self.useGrain(idle) } }
   /// The resolution of the saved time of last use: a tenth of `idle`, at most an hour. Computed in advance,
   /// because each request reads it.

@@ -47,7 +47,7 @@ extension InstallationClient {
       + (detail.map { [FactMember("client_detail", .string($0))] } ?? [])
   }
 
-  /// These claims together with a token's claims. They replace token claims of the same name, so that each
+  /// The app's claims together with a token's claims. A token claim of the same name is dropped, so that each
   /// name occurs once.
   package func claims(beside others: [FactMember]) -> [FactMember] {
     others.filter { !["client_app", "client_detail"].contains(exactly: $0.name) } + claims

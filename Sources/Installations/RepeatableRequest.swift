@@ -22,7 +22,7 @@ package struct RepeatableRequest: Sendable {
   /// The values of each store key, the current key first. During a rotation, another instance may have
   /// answered with the other key.
   let values: [Values]
-  /// When the first request with this content arrived; nil if this is the first.
+  /// The time at which the first request with this content arrived; nil if this is the first.
   let since: Instant?
 
   /// The secrets that the installation may have.

@@ -11,10 +11,10 @@ package struct CallEvent: Sendable {
   package static let mostBytes = 16 * 1024
   /// The maximum length of a call ID, in octets. IDs of Talkdesk and its carriers have at most 36.
   package static let longestID = 64
-  /// How far in the future a call may have ended: the longest clock difference that `outcomes.match.before`
-  /// allows.
+  /// The maximum time by which the end of a call may lie in the future: the longest clock difference that
+  /// `outcomes.match.before` allows.
   static let furthestEnd = Duration.seconds(600)
-  /// How long ago a call may have started, and therefore also the longest duration of a call. Reports reach
+  /// The maximum age of the start of a call, and therefore also the longest duration of a call. Reports reach
   /// back at most as far (`ReportTurn.furthest`).
   static let furthestStart = Duration.seconds(7 * 86_400)
   private static let limits = JSONLimits(bytes: mostBytes, depth: 4, members: 64, values: 256)
@@ -95,7 +95,7 @@ package struct CallEvent: Sendable {
     return max(duration, seconds("hold_time") ?? 0)
   }
 
-  /// Start and end of the call. If one is missing, the other and the total duration determine it. A start
+  /// The start and end of the call. If one is missing, the other and the total duration determine it. A start
   /// alone is not enough: the report, which has the end, would then count the same call as another one.
   private var times: (start: Instant, end: Instant)? {
     let (start, end) = (time("start_time"), time("timestamp"))

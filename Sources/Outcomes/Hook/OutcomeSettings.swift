@@ -15,7 +15,7 @@ package struct OutcomeSettings: Sendable {
   package var triggers: [CallTrigger]
   /// The time of day at which the server requests the report of calls; nil for never.
   package var report: ReportSettings?
-  /// How far the start of a call may be from its callback.
+  /// The allowed time between the hand-over of a callback to Talkdesk and the start of its call.
   package var window: CallWindow
   /// A call counts as reached if its talk time is longer than this.
   package var reachedOver: Duration

@@ -10,7 +10,7 @@ package enum ReportTurn: Hashable, Sendable {
   /// Request the calls that ended in this time span.
   /// - Parameter failed: The number of failed attempts for this report.
   case asks(from: Instant, to: Instant, failed: Int)
-  /// Nothing to read before the next due time.
+  /// Nothing is left to do before the next due time: the report was read, or every attempt failed.
   case rests
   /// Another instance is requesting the report, or the last attempt failed recently.
   case waits
@@ -20,10 +20,10 @@ package enum ReportTurn: Hashable, Sendable {
   /// The pauses after failed attempts. If the attempt after the last pause fails, too, the calls come with
   /// the next report.
   package static let pauses: [Duration] = [.seconds(600), .seconds(1800), .seconds(3600)]
-  /// How far back the server requests calls.
+  /// The longest time span back from now for which the server requests calls.
   package static let furthest = Duration.seconds(7 * 86_400)
-  /// How much the clocks of instances may differ. A time further ahead was saved with a wrong clock, and is
-  /// ignored.
+  /// The maximum difference between the clocks of instances. A time further ahead was saved with a wrong
+  /// clock, and is ignored.
   private static let tolerance = Duration.seconds(3600)
 
   /// Decides the next step.

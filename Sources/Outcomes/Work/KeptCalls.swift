@@ -1,4 +1,4 @@
-// Calls that do not match exactly one callback yet, saved for a while.
+// Saves ended calls that do not match exactly one callback yet, to match them again for a minute.
 
 import Platform
 import Store

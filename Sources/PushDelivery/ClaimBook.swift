@@ -15,9 +15,9 @@ package import Store
 
 /// The devices, and the claims for waiting tokens, in the store. The book outlives a configuration.
 package struct ClaimBook: Sendable {
-  /// How long a token waits to be claimed.
+  /// The time for which a token waits to be claimed.
   package static let life = Duration.seconds(60)
-  /// How long the server answers requests about a notification.
+  /// The time for which the server answers requests about a notification.
   static let memory = Duration.seconds(24 * 3600)
   /// The maximum number of waiting tokens per installation. A further token replaces the oldest.
   static let mostLive = 8

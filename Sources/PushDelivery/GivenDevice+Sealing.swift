@@ -13,7 +13,8 @@ extension GivenDevice {
       sealed: try keys.seal(Array(token.exposed.utf8), for: .device, associated: id.bytes))
   }
 
-  /// The token; nil if the store key is gone, so that the server can no longer send the notification.
+  /// The token; nil if it cannot be opened, such as after the store key was removed, or if it is no token of
+  /// a provider that this release knows. The server can then not send the notification.
   func opened(for id: CallbackID, _ keys: StoreKeys) -> DeviceAddress? {
     do throws(StoreKeys.Failure) {
       let text = String(

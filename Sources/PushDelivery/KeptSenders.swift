@@ -6,8 +6,8 @@ import Notices
 package import Platform
 import Synchronization
 
-/// The senders of the last configuration. A reload creates a new sender only if its settings changed, because
-/// APNs treats rapid opening and closing of connections as an attack.
+/// The senders of the last configuration. A reload creates a new sender for FCM or APNs only if its settings
+/// changed, because APNs treats rapid opening and closing of connections as an attack.
 package final class KeptSenders: Sendable {
   private struct State {
     var fcm: (settings: FCMSettings, sender: FCMSender)?

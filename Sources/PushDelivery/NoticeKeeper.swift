@@ -30,10 +30,10 @@ package final class NoticeKeeper: Sendable {
 
   /// The maximum number of notifications that are being sent to one provider at once.
   static let mostInHand = 256
-  /// How long this instance reserves a notification: longer than an attempt takes. After that, another
-  /// instance may send it.
+  /// The time for which this instance reserves a notification: longer than an attempt takes. After that,
+  /// another instance may send it.
   static let lease = Duration.seconds(20)
-  /// How long a provider stores the notification of a starting call for a phone that is off.
+  /// The time for which a provider stores the notification of a starting call for a phone that is off.
   private static let callingLife = Duration.seconds(30)
   /// The waits after failed attempts, if the provider names none.
   static let pauses: [Duration] = [.seconds(2), .seconds(15)]
@@ -56,7 +56,7 @@ package final class NoticeKeeper: Sendable {
   /// Creates a keeper that does nothing before `run`.
   ///
   /// - Parameters:
-  ///   - claims: Removes devices that their providers do not know.
+  ///   - claims: Finds devices, and removes those that their providers do not know.
   ///   - scheduler: The clock of appointments. In the sandbox it may differ from the clock for everything
   ///     else.
   ///   - isClockRight: Whether this process may decide by its clock (`StoreHealth.isClockRight`). If not, it

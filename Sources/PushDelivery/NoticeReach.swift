@@ -5,7 +5,7 @@ import Gate
 import Notices
 import Platform
 
-/// How far the due notifications have been read.
+/// The progress of reading due notifications, for each provider.
 ///
 /// Notifications that cannot be sent stay due: those of a stopped provider, and of installations without a
 /// device. Skipping all of them in each read would cost more the longer a provider is down. So a read starts
@@ -14,8 +14,8 @@ import Platform
 struct NoticeReach {
   /// The time between two reads of everything.
   static let interval = Duration.seconds(15)
-  /// How far a read goes back before the end of the last one: longer than a commit takes, and longer than the
-  /// difference between the clocks of instances.
+  /// The time that a read goes back before the end of the last one: longer than a commit takes, and longer
+  /// than the difference between the clocks of instances.
   static let overlap = Duration.seconds(10)
 
   private struct Extent {

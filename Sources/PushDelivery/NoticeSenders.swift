@@ -8,7 +8,8 @@ package import Platform
 package import Records
 import Synchronization
 
-/// The senders of one configuration. A reload creates new ones, so a corrected setting is tried at once.
+/// The senders of one configuration, with their stops and pauses. A reload starts without stops and pauses,
+/// so a corrected setting is tried at once.
 package final class NoticeSenders: Sendable {
   /// The outcome of sending a notification.
   package enum Outcome: Hashable, Sendable {
@@ -56,7 +57,8 @@ package final class NoticeSenders: Sendable {
     self.metrics = metrics
   }
 
-  /// Creates the senders of a configuration. Senders whose settings did not change are reused.
+  /// Creates the senders of a configuration. Senders for FCM and APNs whose settings did not change are
+  /// reused.
   package convenience init(
     _ notices: Configuration.Notices, _ kept: KeptSenders, clock: any TimeSource, log: Log,
     metrics: ServiceMetrics

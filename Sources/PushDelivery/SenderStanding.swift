@@ -47,8 +47,8 @@ struct SenderStanding {
     return isStopped ? 1 : most
   }
 
-  /// Why a notification to a device is delayed; nil to send it now. If the sender is stopped, this is its one
-  /// attempt.
+  /// The reason why a notification to a device is delayed; nil to send it now. If the sender is stopped, nil
+  /// allows its one attempt.
   mutating func begin(to device: DeviceAddress, at now: MonotonicTime) -> Barrier? {
     let rest = rest.remaining(at: now)
     if let left = stop.remaining(at: now) { return .stop(max(left, rest ?? .zero)) }

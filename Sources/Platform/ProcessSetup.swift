@@ -4,7 +4,7 @@
 import CLinux
 import Glibc
 
-/// The settings of a server's process, made once at its start.
+/// Functions that set up a server's process. Most are called once, at its start.
 public enum ProcessSetup {
   /// The maximum number of descriptors that the process may open.
   public struct DescriptorLimit: Equatable, Sendable {

@@ -27,7 +27,8 @@ package struct RestPeriod: Sendable {
     (recordedAt, until) = (now, Expiry(end))
   }
 
-  /// Moves the end to a later time. An earlier time changes nothing.
+  /// Moves the end to a later time. An earlier time changes nothing. Without a period, starts one that ends
+  /// at this time.
   package mutating func extend(until end: MonotonicTime) {
     until = until.map { $0.extended(to: Expiry(end), at: end) } ?? Expiry(end)
   }

@@ -44,13 +44,14 @@ struct ServiceTime: Sendable {
     self.mean = mean + difference / 8
   }
 
-  /// The mean duration; zero before the first run.
+  /// The estimated duration: the smoothed mean, or the mean age of the running pieces if that is greater.
+  /// Zero if nothing has run yet.
   func estimate(at now: MonotonicTime) -> Duration {
     let age = running == 0 ? .zero : (now - Self.origin) - starts / running
     return max(mean ?? .zero, age)
   }
 
-  /// The duration that nearly every run stays below: at least a quarter more than the mean.
+  /// The duration that nearly every run stays below: at least a quarter more than the estimate.
   func prudent(at now: MonotonicTime) -> Duration {
     let estimate = estimate(at: now)
     return estimate + max(deviation * 4, estimate / 4)

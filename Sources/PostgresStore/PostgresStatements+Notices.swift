@@ -13,9 +13,9 @@ extension PostgresStatements {
       SELECT \(installationColumns) FROM callgate_installation
       WHERE id = $1::uuid AND generation = $2::bigint AND revoked IS NULL FOR SHARE
       """)
-  /// Records that an installation uses a name, if its device still has that name and the installation was
-  /// neither revoked nor replaced. The device is locked before the name, as in each transaction: a
-  /// transaction that removes the device at this moment also frees the name.
+  /// Records that an installation uses the name of its device, if the device still has that name and the
+  /// installation was neither revoked nor replaced. The device is locked before the name, as in each
+  /// transaction: a transaction that removes the device at this moment also frees the name.
   static let useName = PostgresStatement(
     name: "callgate_use_name",
     sql: """

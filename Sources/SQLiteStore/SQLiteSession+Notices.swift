@@ -7,8 +7,8 @@ package import Store
 extension SQLiteSession {
   // MARK: Devices
 
-  /// Records that an installation uses a name, if its device still has that name and the installation was
-  /// neither revoked nor replaced.
+  /// Records that an installation uses the name of its device, if the device still has that name and the
+  /// installation was neither revoked nor replaced.
   static let useName = """
     INSERT INTO callgate_hook_name (name, holder, holder_generation, last)
     SELECT ?1, id, generation, ?2 FROM callgate_installation

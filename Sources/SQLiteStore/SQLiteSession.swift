@@ -138,7 +138,8 @@ package final class SQLiteSession: DatabaseSession {
     }
   }
 
-  /// Frees memory that a purge no longer needs. In a file, later rows use the room again.
+  /// Frees up to `most` pages of memory that purged rows no longer need, and returns their number. In a file,
+  /// later rows use the room again.
   package func finishPurge(most: Int) throws(StoreError) -> Int {
     guard path == nil else { return 0 }
     var freed = 0

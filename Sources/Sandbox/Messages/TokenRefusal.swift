@@ -3,7 +3,8 @@
 import HTTP
 import JSON
 
-/// An error of the token endpoint in the format of RFC 6749 §5.2. Talkdesk documents only these two members.
+/// An error of the token endpoint in the format of RFC 6749 §5.2. Talkdesk documents only `error` and
+/// `error_description`.
 struct TokenRefusal: Error, Hashable, Sendable {
   /// The status: 400, 401 or 415.
   var status: Status

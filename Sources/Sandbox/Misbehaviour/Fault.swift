@@ -26,11 +26,11 @@ struct Fault: Hashable, Sendable {
 
   /// The moment when the emulator closes the connection instead of responding.
   enum Drop: String, CaseIterable, Sendable {
-    /// The request is read and nothing is done.
+    /// The emulator reads the request and does nothing.
     case before
-    /// The request is acted on or refused; half of the response is sent.
+    /// The emulator acts on the request or refuses it, and sends half of the response.
     case during
-    /// The request is acted on or refused, but no response is sent.
+    /// The emulator acts on the request or refuses it, and sends no response.
     case after
   }
 
@@ -68,10 +68,11 @@ struct Fault: Hashable, Sendable {
   var drop: Drop?
   /// The `expires_in` instead of the usual one; token endpoint only.
   var expiresIn: ExpiresIn?
-  /// Whether assertions are checked with a clock that is 2 s behind, without leeway; token endpoint only.
+  /// Whether assertions are checked without leeway, with a clock that is 2 seconds behind; token endpoint
+  /// only.
   var hasStrictClock = false
 
-  /// Whether the request is not acted on.
+  /// Whether the fault keeps the emulator from acting on the request.
   var preventsAction: Bool { drop == .before || (status ?? 200) >= 300 }
 
   /// The fault as JSON, in the form of its request. Members without an effect are absent.

@@ -380,11 +380,12 @@ extension JWTAuthenticator.Fault {
 }
 
 extension DoctorReport {
-  /// Fetches a key set, and names each key of it that is left out.
+  /// Fetches a key set, and reports whether it has usable keys and which keys were left out.
   ///
   /// - Parameters:
   ///   - url: The URL of the set. Its query may contain a secret.
-  ///   - whose: The owner of the keys. Failures name only the part before the colon.
+  ///   - whose: The owner of the keys, such as `App Check: Google's`. Failures name only the part before the
+  ///     colon.
   mutating func examine(_ source: KeySource, at url: String, of whose: String, fix: String) async {
     let name = KeySource.name(of: url)
     let subject = whose.prefix { $0 != ":" }

@@ -17,7 +17,8 @@ public struct DrillReport: Sendable {
     case accepted
     /// Talkdesk refused the credential or the callback.
     case refused
-    /// Talkdesk was not reached or is unavailable, or the outcome is unknown.
+    /// Talkdesk was not reached, is unavailable or responded with an undocumented status, or the outcome is
+    /// unknown.
     case unavailable
     /// A fault of this program.
     case `internal`

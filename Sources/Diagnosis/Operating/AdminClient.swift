@@ -14,7 +14,7 @@ public struct AdminClient: Sendable {
   public enum Failure: Error, Sendable, Hashable {
     /// The URL is invalid.
     case invalidURL(String)
-    /// The server did not respond, or cannot do this now.
+    /// The server did not respond, has no admin interface, or cannot do this now.
     case unreachable(String)
     /// The server refuses the token, or something in the request. One line for each reason.
     case refused([String])

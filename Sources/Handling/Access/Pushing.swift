@@ -1,4 +1,5 @@
-// Tokens that come by push: sends the notification with a claim, and returns the token for the claim.
+// Tokens by push: sends the notification with a claim, returns the token for the claim, and registers
+// devices.
 
 import API
 import Callers
@@ -142,7 +143,7 @@ extension Handlers {
         try await isPermitted(
           visit.client, visit.waiting, app: .value(claim.appID), isLong: hasWaited)
       else { return nil }
-      // Redeem the claim only when the token is at hand and the client is still connected.
+      // Redeem the claim only when the token is available and the client is still connected.
       guard !Task.isCancelled else { throw .clientLeft }
       try await push.book.redeem(claim)
       line?.tokenSHA256 = token.sha256
@@ -198,7 +199,7 @@ extension Handlers {
     }
   }
 
-  /// `GET /notices/{id}`: tells what a push notification is about.
+  /// `GET /notices/{id}`: returns the subject of a push notification.
   package func showNotice(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { visit, _ throws(Problem) in
       if case (let push, let installation)? = visit.generation.pushed(visit.caller) {

@@ -1,4 +1,4 @@
-// Where the token of a granted request comes from: Talkdesk ID, or a chat desk's sessions.
+// The sources of tokens for granted requests: Talkdesk ID, or a chat desk's sessions.
 
 import API
 import Callers
@@ -14,7 +14,7 @@ import Serving
 import Store
 import Tokens
 
-/// Where the token of one granted request comes from.
+/// The source of the token for one granted request.
 protocol TokenVendor: Sendable {
   associatedtype Token: Sendable
   /// Whether a cached token may be vended now.
@@ -35,7 +35,7 @@ protocol TokenVendor: Sendable {
   ) -> PreparedResponse
 }
 
-/// The account's tokens of a scope.
+/// The source of the account's tokens with a scope.
 struct AccountTokens: TokenVendor {
   let source: TokenSource
   let scope: TokenSource.ScopeID
@@ -61,7 +61,7 @@ struct AccountTokens: TokenVendor {
   }
 }
 
-/// The session tokens of one user of a chat desk.
+/// The source of session tokens for one user of a chat desk.
 struct UserSessions: TokenVendor {
   let user: DeskUser
   let source: SessionSource
@@ -87,7 +87,7 @@ struct UserSessions: TokenVendor {
     try await source.probe(
       user, lane: vending.lane, trace: vending.record.trace, if: intends(vending, audit))
   }
-  /// In strict mode, the server asks Sendbird, which may create the user, only after an intent is on the
+  /// In strict mode, the server calls Sendbird, which may create the user, only after an intent is on the
   /// disk. Talkdesk ID needs no intent, because its token belongs to the account and not to a request.
   private func intends(_ vending: Vending, _ audit: AuditLog) -> SessionSource.Permission {
     guard let trail = audit.trail else { return { true } }

@@ -26,7 +26,7 @@ struct Vending: Sendable {
   var record: AuditRecord
   /// The user whose session token is requested; nil for an app without a chat desk.
   var session: UserSessions?
-  /// How many audit lines were lost before the request, in strict mode.
+  /// The number of audit lines that were lost before the request in strict mode; otherwise 0.
   let lost: Int
 
   /// Whether the request uses allowances. A probe uses none.
@@ -80,7 +80,7 @@ extension Handlers {
           vending.session = UserSessions(caller, app, generation)
           vending.record.desk = vending.session == nil ? nil : desk
         }
-        // A probe sends no push notification. It asks only for the decision, which is the same for
+        // A probe sends no push notification. It checks only the decision, which is the same for
         // installations.
         if let app, app.isPushed, vending.form != .probe {
           return push(&vending, caller, app, request, circumstances)
@@ -115,7 +115,7 @@ extension Handlers {
     }
   }
 
-  /// Answers a granted request from the cache, or by asking upstream.
+  /// Answers a granted request from the cache, or with a request upstream.
   private func proceed(
     _ vending: inout Vending, _ grant: consuming Grant, _ statuses: [AllowanceStatus], _ caller: Caller,
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances
@@ -132,7 +132,7 @@ extension Handlers {
     _ statuses: [AllowanceStatus], _ caller: Caller, _ request: borrowing Request,
     _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
-    // In strict mode every success waits.
+    // In strict mode, every success waits for its audit line.
     guard audit.strict == nil || vending.mayWait else { return .respond(refuse(vending, .tooManyWaiting)) }
     guard vending.form != .probe else {
       guard !vendor.holdsToken(now: circumstances.now, lane: vending.lane) else {
@@ -226,10 +226,10 @@ extension Handlers {
     }
   }
 
-  /// Returns a token for which the request has waited, if nothing forbids it by now. Otherwise it gives the
-  /// allowances back, and the request is evaluated again.
+  /// Responds with the token after a wait, if the request is still permitted. Otherwise gives the
+  /// allowances back and evaluates the request again, or refuses it if the store cannot tell.
   ///
-  /// - Parameter isLong: Whether the request has waited for the token itself.
+  /// - Parameter isLong: Whether the request has waited for the token, not only for the rules.
   private func hand<Vendor: TokenVendor>(
     _ vending: inout Vending, _ token: Vendor.Token, of vendor: Vendor, _ statuses: [AllowanceStatus],
     _ receipts: [AllowanceReceipt], _ waiting: WaitingRequest, isLong: Bool, _ responder: Responder
@@ -294,7 +294,8 @@ extension Handlers {
     return refuse(vending, Problem(error, from: vending.session == nil ? .talkdeskID : .sendbird))
   }
 
-  /// The client closed the connection while its request waited: vends nothing and gives the allowances back.
+  /// Ends a request whose client closed the connection during a wait: vends nothing and gives the
+  /// allowances back.
   private func abandon(_ vending: inout Vending, _ receipts: [AllowanceReceipt]) async -> PreparedResponse {
     await giveBack(receipts, vending)
     return refuse(vending, .clientLeft)
@@ -304,7 +305,7 @@ extension Handlers {
     await vending.generation.decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
   }
 
-  /// Writes the record of a vended token, before the token leaves, and makes its answer.
+  /// Writes the audit line of a vended token, before the token is sent, and makes the response.
   private func answer<Vendor: TokenVendor>(
     _ vending: inout Vending, _ token: Vendor.Token, of vendor: Vendor, _ statuses: [AllowanceStatus],
     at now: MonotonicTime, _ time: UnixTime
@@ -318,8 +319,8 @@ extension Handlers {
     return ready.adding(fields)
   }
 
-  /// Writes the record of an allowed probe and makes its response. The record names no token, because a probe
-  /// returns none.
+  /// Writes the audit line of an allowed probe and makes its response. The line names no token, because a
+  /// probe returns none.
   private func answerProbe(_ vending: Vending, _ statuses: [AllowanceStatus]) -> PreparedResponse {
     audit.append(vending.record, since: vending.start, lane: vending.lane)
     var response = AccessForm.probed

@@ -28,7 +28,7 @@ struct AgentAnswers: Sendable {
     return reply.result(sentence, document, isError: result == .refused || result == .error)
   }
 
-  /// A refusal or failure, by the problem that the HTTP endpoint returns.
+  /// The answer to a refused or failed request, made from the problem that the HTTP endpoint would return.
   func problem(_ problem: Problem) -> Response {
     var problem = problem.naming(problem.code == .invalidRequest ? mistakes : [])
     if problem.code == .duplicate, !problem.isOfConversation {
@@ -48,7 +48,7 @@ struct AgentAnswers: Sendable {
 
   private static func ending(_ contact: String) -> String { "the number ending in \(contact.suffix(2))" }
 
-  /// A callback that was accepted or booked.
+  /// The answer about a callback that was accepted or booked.
   func created(_ created: CallForm.Created) -> Response {
     let contact = created.request.maskedContact
     let response = CallbackDocument.created(
@@ -59,7 +59,7 @@ struct AgentAnswers: Sendable {
     return answer(sentence, response.content)
   }
 
-  /// The saved callback of an earlier request that this one repeats.
+  /// The answer to a repeated request, about the saved callback of the earlier request.
   func repeated(_ record: StoredCallback) -> Response {
     var document = CallbackDocument.members(of: record)
     document["repeated"] = true
@@ -68,9 +68,9 @@ struct AgentAnswers: Sendable {
       document.serialized(), .repeated)
   }
 
-  /// The request is still running. It is counted when it ends.
+  /// The answer to a request that is still running. The request is counted when it ends.
   ///
-  /// - Parameter isRepeated: Whether an earlier request is running.
+  /// - Parameter isRepeated: Whether the running request is an earlier one.
   func pending(_ id: String, at: Instant?, contact: String, isRepeated: Bool) -> Response {
     var document: JSONObject = ["id": .string(id), "status": .string(StoredCallback.Status.pending.rawValue)]
     if let at { document["at"] = .string(at.rfc3339) }
@@ -81,7 +81,7 @@ struct AgentAnswers: Sendable {
       document.serialized())
   }
 
-  /// The state of a callback.
+  /// The answer about the state of a callback.
   func status(_ record: StoredCallback) -> Response {
     answer(sentence(record), CallbackDocument.members(of: record).serialized())
   }

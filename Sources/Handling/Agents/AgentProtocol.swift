@@ -1,4 +1,5 @@
-// Reads one message of the Model Context Protocol, in either of its eras, and writes the answer. Pure.
+// Reads one message of the Model Context Protocol (MCP), of versions with or without sessions, and writes
+// the answer. Without I/O.
 
 import API
 import Configuration
@@ -7,11 +8,12 @@ import JOSE
 import JSON
 import Texts
 
-/// What the protocol's versions are called, and the names of its headers and members.
+/// The protocol's versions, and the names of its headers and members.
 enum AgentProtocol {
-  /// The version without sessions: each request carries everything.
+  /// The version without sessions, called modern here: each request contains everything that the server
+  /// needs.
   static let modern = "2026-07-28"
-  /// The versions that begin with `initialize`, the newest first.
+  /// The versions with sessions, which begin with `initialize`; the newest first.
   static let legacy = ["2025-11-25", "2025-06-18", "2025-03-26"]
   /// A version that some clients still name. Its messages about tools are the same.
   static let oldest = "2024-11-05"
@@ -24,9 +26,9 @@ enum AgentProtocol {
   static let methodField = FieldName("Mcp-Method")
   static let nameField = FieldName("Mcp-Name")
 
-  /// The most bytes of a message.
+  /// The maximum size of a message, in bytes.
   static let contentBytes = 65_536
-  /// The most characters of a message's id.
+  /// The maximum length of a message's ID, in characters.
   static let idLength = 255
 
   /// A client's version if it is safe to repeat in an answer, else `invalid`: a client must not put its own
@@ -42,7 +44,7 @@ enum AgentProtocol {
 
 /// The headers of the protocol, in which a modern request repeats members of its body.
 struct AgentHead {
-  /// A header.
+  /// The value of a header.
   enum Value: Equatable {
     case absent
     case one(String)
@@ -84,14 +86,14 @@ struct AgentHead {
   }
 }
 
-/// Why a message is refused.
+/// The JSON-RPC error because of which a message is refused.
 struct AgentFault: Error {
   var status: Status
   let code: Int64
   let message: String
   var data: JSONValue?
 
-  /// The body is not a valid message. Both eras have the same status.
+  /// The fault of a body that is not a valid message. All versions have the same status.
   static func message(_ code: Int64, _ message: String) -> AgentFault {
     AgentFault(status: .badRequest, code: code, message: message)
   }
@@ -110,7 +112,8 @@ struct AgentFault: Error {
       ])
   }
 
-  /// Older clients treat any status except 200 as the end of their session.
+  /// The fault of an unknown method. Clients of older versions treat any status except 200 as the end of
+  /// their session.
   static func method(isModern: Bool) -> AgentFault {
     AgentFault(
       status: isModern ? .notFound : .ok, code: -32601, message: "This server does not have this method.")
@@ -172,7 +175,7 @@ enum AgentMessage {
     return object
   }
 
-  /// A string or an integer. The answer repeats it, so its length is limited.
+  /// Whether an ID is a string or an integer. The answer repeats the ID, so its length is limited.
   private static func isID(_ id: JSONValue) -> Bool {
     switch id {
     case .string(let text): text.unicodeScalars.count <= AgentProtocol.idLength
@@ -307,8 +310,8 @@ struct AgentReply: Sendable {
     #","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#
     + String(decoding: server.serialized(), as: UTF8.self) + "}"
 
-  /// The result of a tool: a sentence to say, and a document. It has the document twice: some clients pass on
-  /// only the texts, others only `structuredContent`.
+  /// The result of a tool: a sentence to say, and a document. The result contains the document twice,
+  /// because some clients pass on only the texts, and others only `structuredContent`.
   ///
   /// - Parameter document: JSON.
   func result(_ sentence: String, _ document: [UInt8], isError: Bool = false) -> Response {

@@ -1,4 +1,4 @@
-// The tools that AI agents see: their descriptions, and how their arguments are read. Pure.
+// Describes the tools for AI agents, and reads their arguments. Without I/O.
 
 import API
 import Configuration
@@ -16,7 +16,7 @@ struct AgentTools {
   static let instructions =
     "Use these tools to arrange a phone call between the customer and the support team. Call request_callback once the customer has confirmed the number and agreed to be called. Repeating a call with the same arguments is safe: it never causes a second phone call."
 
-  /// The most characters of a conversation's id.
+  /// The maximum length of a conversation's ID, in characters.
   static let conversationLength = 128
 
   /// Arguments that some clients add to every call on their own.
@@ -35,7 +35,7 @@ struct AgentTools {
 
   // MARK: Describing
 
-  /// The list, always in the same order.
+  /// The list of tools, always in the same order.
   var list: JSONValue { .array(tools.map { .object(description(of: $0)) }) }
 
   private func description(of tool: Tool) -> JSONObject {
@@ -225,7 +225,8 @@ extension Problem {
     return member.utf8.starts(with: "consent.".utf8) ? "consent" : "arguments"
   }
 
-  /// The same problem with the names of arguments: an agent knows no members of the HTTP API.
+  /// The same problem with the names of arguments, because an agent does not know the members of the HTTP
+  /// API.
   ///
   /// - Parameter more: Other mistakes, to list first.
   func naming(_ more: [FieldProblem] = []) -> Problem {

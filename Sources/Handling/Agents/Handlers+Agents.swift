@@ -212,7 +212,7 @@ extension Handlers {
       func respond(_ first: String) {
         responder.respond(agent.pending(first, !first.hasSameBytes(as: own), intent, at))
       }
-      // If the timer was cancelled, the request already has its answer.
+      // If the timer was canceled, the request already has its answer.
       guard await clock.hasSlept(until: start + AgentCall.patience) else { return }
       if let first = callbacks.inHand.first(of: intent), !first.hasSameBytes(as: own) {
         return respond(first)
@@ -240,7 +240,7 @@ extension Handlers {
   /// key.
   ///
   /// - Parameter duplicate: Becomes the id of another callback to the number.
-  /// - Returns: Nil if this request is to make the callback.
+  /// - Returns: Nil if this request should make the callback.
   func follow(
     _ calling: inout Calling, _ requested: RequestedCallback, _ claim: CallbacksInHand.Claim,
     isAppointment: Bool, _ duplicate: inout CallbackID?, _ hold: inout Hold
@@ -306,7 +306,7 @@ extension ClientRequest {
 }
 
 extension Generation {
-  /// Whether a request comes from an allowed web page, or not from a web page.
+  /// Whether a request comes from an allowed web page, or from a client that is no web page.
   fileprivate func takesAgents(from request: borrowing Request) -> Bool {
     guard request.count(of: .origin) > 0 else { return true }
     if agentOrigins.lists(request) { return true }

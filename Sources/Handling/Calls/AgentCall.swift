@@ -1,4 +1,4 @@
-// Tells whether an AI agent's request repeats an earlier one.
+// An AI agent's request for a callback, and the key by which its repetitions are recognized.
 
 import API
 import Configuration
@@ -13,19 +13,19 @@ package struct AgentCall: Sendable {
   /// How long an agent waits for the outcome of its request: some agents' clients give up after five seconds.
   ///
   /// Then the agent gets an id, even while the request still waits for rules or in the queue and has no
-  /// record. If the request ends without one, no phone rings for it and the id is not found. A repetition is
-  /// a new request then: nothing is lost or doubled.
+  /// record. If the request ends without a record, no phone rings for it and the ID is not found. A
+  /// repetition is then a new request, so no call is lost or doubled.
   static let patience = Duration.milliseconds(4500)
-  /// How long the store may take after that to find an equal request's record.
+  /// How long the store may then take to find the record of an equal request.
   static let lookup = Duration.milliseconds(300)
 
-  /// The most characters of a reason.
+  /// The maximum length of a reason, in characters.
   static let longestReason = 500
 
   /// The agent's id of the conversation.
   let conversation: String
   let repeats: Duration
-  /// The request needs one of these consents; nil if it needs none.
+  /// The names of the consent texts of which the request needs one; nil if it needs none.
   let requiredTexts: [String]?
   /// The mistakes in the agent's arguments.
   let mistakes: [Problem.FieldProblem]
@@ -35,7 +35,7 @@ package struct AgentCall: Sendable {
   /// requested.
   let pending: @Sendable (String, Bool, CallbackIntent, Instant?) -> Response
 
-  /// The hash of an owner's conversation. With the same id, another owner's conversation has another hash.
+  /// The hash of an owner's conversation ID. The same ID of another owner has another hash.
   static func digest(_ conversation: String, callerID: String, subject: String?) -> StoreID {
     // Each text has its length first, so that no two lists make the same bytes.
     let texts = [callerID, subject ?? callerID, conversation]

@@ -15,9 +15,9 @@ import Store
 import Talkdesk
 
 extension Handlers {
-  /// The longest span of slots.
+  /// The maximum span for which slots are listed.
   private static let longestSpan = Duration.seconds(31 * 86_400)
-  /// How many slots a response has at most.
+  /// The maximum number of slots in a response.
   private static let mostSlots = 3000
 
   /// `GET /availability`: whether the server accepts callbacks now, the next change, and the rest of the
@@ -65,7 +65,7 @@ extension Handlers {
     try await slots(from: span.from, to: span.to, for: facts, visit)
   }
 
-  /// The slots that begin in a span and that the caller could book by time, full ones included.
+  /// The slots that begin in a span and are within the caller's bookable times, full slots included.
   package func slots(
     from: Instant, to: Instant, for facts: Facts, _ visit: Visit
   ) async throws(Problem) -> [OfferedSlot] {
@@ -94,12 +94,12 @@ extension Handlers {
   }
 }
 
-/// The span whose slots are requested, without its end.
+/// The span whose slots are requested. It does not include its end.
 struct SlotSpan {
   let from: Instant
   let to: Instant
 
-  /// Reads `from` and `to`; nil without both.
+  /// Reads `from` and `to`; nil if both are absent.
   init?(from: Request.QueryItem, to: Request.QueryItem) throws(Problem) {
     let items = [("from", from), ("to", to)]
     if items.allSatisfy({ $0.1 == .absent }) { return nil }

@@ -1,4 +1,4 @@
-// What another API supplies to request a callback, and to write the response.
+// The adapter between another API (GMS, MCP) and callbacks: converts requests, and writes responses.
 
 package import API
 package import Callbacks
@@ -9,7 +9,7 @@ package import Store
 
 /// The form of another API's requests for callbacks.
 package struct CallForm: Sendable {
-  /// Why content is refused.
+  /// The problem because of which content is refused.
   package typealias Refusal = Problem
 
   /// The device that a request names for the push notifications of its callback.
@@ -42,7 +42,8 @@ package struct CallForm: Sendable {
   package let alias: @Sendable (CallbackIntent) -> CallbackAlias?
   /// The response to a success; nil if the record of an earlier request does not belong to that API.
   package let success: @Sendable (Created) -> Response?
-  /// How an AI agent's request is recognized as a repetition; nil for clients with an `Idempotency-Key`.
+  /// The values by which an AI agent's repeated request is recognized; nil for clients with an
+  /// `Idempotency-Key`.
   package let agent: AgentCall?
 
   package init(

@@ -9,7 +9,8 @@ import Serving
 import Store
 
 extension Instant {
-  /// How many seconds a time may be in the past and still mean now, because a client's clock may be slow.
+  /// The number of seconds that a time may be in the past and still mean now, because a client's clock may
+  /// be slow.
   private static let nowSpan: Int64 = 60
 
   /// Whether a call at this time means a call at once.
@@ -30,7 +31,7 @@ extension Generation {
     return at.isNow(at: now) ? nil : fault(inAppointment: at, at: now)
   }
 
-  /// The mistake in a time for an appointment.
+  /// The mistake in a time for an appointment; nil for none.
   func fault(inAppointment at: Instant, at now: Instant) -> Problem.FieldProblem? {
     guard let terms = appointments else {
       return .init(name: "at", description: "This server does not take appointments right now.")
@@ -57,11 +58,11 @@ extension Generation {
   }
 }
 
-/// A bookable time for an appointment: its slot, the bounds, and the alternatives.
+/// The requested time of an appointment, with its slot and its alternatives.
 struct AppointmentTime: Sendable {
-  /// The most alternatives in a response.
+  /// The maximum number of alternatives in a response.
   private static let mostAlternatives = 10
-  /// The most slots to search for alternatives.
+  /// The maximum number of slots to search for alternatives.
   private static let mostSlots = 10_000
 
   let at: Instant
@@ -84,11 +85,11 @@ struct AppointmentTime: Sendable {
 
   private var slot: Int64 { times.slot(of: at).start }
 
-  /// The booking of an intent for this time.
+  /// Makes the booking of an intent for this time.
   func booking(_ intent: CallbackIntent, content: [UInt8], isTrial: Bool = false) -> Booking {
     var booked = intent
     booked.deadline = at.advanced(by: terms.late + timeout)
-    // A trial has no places, so the store books nothing but reports other conflicts.
+    // A trial allows no bookings in the slot, so the store books nothing but reports other conflicts.
     var booking = Booking(
       intent: booked, at: at, slot: slot, content: content,
       limits: .init(perSlot: isTrial ? 0 : terms.perSlot, perNumber: terms.perNumber))
@@ -123,7 +124,8 @@ struct AppointmentTime: Sendable {
 }
 
 extension Configuration.Appointments {
-  /// When the customer is asked before an appointment; nil if that time has passed, and without questions.
+  /// The time at which the customer is asked to confirm an appointment; nil if it has passed, or if the
+  /// configuration has no `confirm`.
   func confirmTime(of at: Instant, now: Instant) -> Instant? {
     guard let confirm else { return nil }
     let time = at.advanced(by: .zero - confirm.before)

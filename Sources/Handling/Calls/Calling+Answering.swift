@@ -1,4 +1,4 @@
-// Makes the responses to callback requests and writes their audit records first.
+// Makes the responses to callback requests. Before each response, writes its audit line.
 
 import API
 import Deciding
@@ -13,14 +13,14 @@ import Serving
 import Store
 
 extension Handlers {
-  /// The answer to a callback that was carried out.
+  /// The response to a permitted callback after its delivery.
   func response(to pending: PendingResponse, _ result: DeliveryResult) -> PreparedResponse {
     let order = pending.order
     var calling = pending.calling
     calling.record.cache = result.cache
     calling.record.upstreamStatus = result.upstreamStatus
     let id = order.intent.id
-    // If the client may have left, a push notification tells it the outcome instead.
+    // If the client may have left, the app learns the outcome from a push notification instead.
     if order.intent.notifies != nil, !pending.responder.mayClientHaveLeft {
       callbacks.store.told(id)
       calling.generation.told(id)
@@ -63,9 +63,9 @@ extension Handlers {
     return refuse(calling, Problem(denial))
   }
 
-  /// Answers as the first request with the key was answered.
+  /// Repeats the response to the first request with the key.
   func replay(_ calling: inout Calling, _ record: StoredCallback) -> PreparedResponse {
-    // The response to a booking shows the booking and not its end, which a push notification still tells.
+    // The response to a booking shows the booking and not its end, which a push notification still reports.
     if record.at == nil, let responder = calling.responder { calling.generation.told(record, by: responder) }
     calling.record.callback = record.id.description
     calling.record.isReplay = true
@@ -87,7 +87,7 @@ extension Handlers {
       &calling, CallbackDocument.created(record, at: calling.at, verificationCode: code), [])
   }
 
-  /// Writes the record of a success, before it leaves, and makes its answer.
+  /// Writes the audit line of a success, before the response is sent, and makes the response.
   func answer(
     _ calling: inout Calling, _ response: Response, _ statuses: [AllowanceStatus]
   ) -> PreparedResponse {

@@ -18,7 +18,8 @@ import Serving
 import Store
 
 extension Handlers {
-  /// Evaluates the rules, and saves the appointment with the allowances that it uses, if nothing forbids it.
+  /// Evaluates the rules, and saves the appointment with the allowances that it uses, if nothing forbids
+  /// it. A validation saves nothing.
   func book(
     _ calling: inout Calling, _ requested: RequestedCallback, for at: Instant, _ hold: inout Hold
   ) async -> Verdict {
@@ -153,7 +154,7 @@ extension Handlers {
     return await response(to: result, &calling, time)
   }
 
-  /// The response to a booking that was not saved; nil if it was saved.
+  /// The response to a booking that was not saved; nil if it was saved, or if an allowance was exhausted.
   private func response(
     to result: BookingResult, _ calling: inout Calling, _ time: AppointmentTime
   ) async -> PreparedResponse? {

@@ -1,4 +1,4 @@
-// Takes a valid callback request through key, rules, dedupe and allowances to Talkdesk.
+// Processes a valid callback request: key, dedupe, rules and allowances, and then the request to Talkdesk.
 
 import API
 import Callbacks
@@ -21,7 +21,7 @@ import Store
 final class PendingResponse: Sendable {
   let calling: Calling
   let order: CallbackOrder
-  /// The code that the callback carries.
+  /// The verification code in the callback; nil if it has none.
   let verificationCode: String?
   let responder: Responder
 
@@ -36,7 +36,7 @@ final class PendingResponse: Sendable {
 }
 
 extension Handlers {
-  /// The result of a valid request.
+  /// The result of evaluating a valid request.
   enum Verdict {
     case answer(PreparedResponse)
     /// The order of a permitted callback, and its verification code.
@@ -47,7 +47,7 @@ extension Handlers {
     case mayBeBooked(PreparedResponse)
   }
 
-  /// Answers a valid request: key, rules, dedupe, allowances, and then Talkdesk.
+  /// Evaluates a valid request, carries out a permitted callback, and responds.
   func answer(_ calling: Calling, _ requested: RequestedCallback, _ responder: Responder) async {
     var calling = calling
     calling.responder = responder
@@ -77,8 +77,8 @@ extension Handlers {
     callbacks.inHand.leave()
   }
 
-  /// Claims the key, reads the saved state of key and number, and waits for another request that is about to
-  /// call the number.
+  /// Claims the key, reads the saved state of key and number, waits for another request that is about to
+  /// call the number, and then evaluates the rules.
   private func consider(
     _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) async -> Verdict {

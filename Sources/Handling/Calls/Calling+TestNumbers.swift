@@ -1,4 +1,5 @@
-// Refuses the sandbox's test numbers, with times relative to now, and with a record if the refusal names one.
+// Refuses callbacks to the sandbox's test numbers. Times in a refusal are relative to now, and a refusal as
+// a duplicate names a saved record.
 
 import API
 import Callbacks
@@ -46,7 +47,7 @@ extension Handlers {
     return problem
   }
 
-  /// The first time after another that can be booked; the other time itself if there is none.
+  /// The first bookable time after a given time; the given time itself if there is none.
   private func opening(after time: Instant, _ generation: Generation, _ facts: Facts) -> Instant {
     let times = generation.bookableTimes(callerID: facts.callerID, appID: facts.appID, at: facts.instant)
     return times?.next(after: time, most: 1).first.map { Instant(seconds: $0.start) }

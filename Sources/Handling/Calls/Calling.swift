@@ -30,13 +30,14 @@ struct Calling: Sendable {
   var record: AuditRecord
   /// The form of another API; nil for this server's own API.
   var call: CallForm?
-  /// The checked content, for that form.
+  /// The checked content, for the response in that form.
   var asked: CallbackRequest?
   /// The device that the request names.
   var device = CallForm.Device.none
-  /// Gets the response; nil until the request waits for one.
+  /// Sends the response; nil until the request waits for it.
   var responder: Responder?
-  /// Answers an AI agent that has waited for long; nil for other clients.
+  /// The task that answers an AI agent if the request takes longer than `AgentCall.patience`; nil for other
+  /// clients.
   var timer: Task<Void, Never>?
 }
 
@@ -192,8 +193,8 @@ extension Handlers {
       intent: intent, deadline: calling.start + terms.timeout)
   }
 
-  /// Sets who gets the push notifications: the device that the request names, or else the caller's
-  /// installation.
+  /// Sets the receiver of the push notifications: the device that the request names, or else the caller's
+  /// installation. If that device cannot be used, there is no receiver.
   private func notify(_ caller: Caller, of intent: inout CallbackIntent, _ calling: Calling) {
     switch calling.device {
     case .none:

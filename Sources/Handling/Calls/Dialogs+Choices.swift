@@ -1,4 +1,4 @@
-// Carries out what a customer chooses in a dialog: to be called now, later, not at all, or to call.
+// Carries out a customer's choice in a dialog: call now, call later, cancel, or dial the number.
 
 import API
 import Appointments
@@ -72,7 +72,8 @@ extension Handlers {
       snoozes: confirm.snoozes, visit)
   }
 
-  /// How far the customer may put the appointment off; nil if not at all.
+  /// The time by which the customer may put the appointment off; nil if the rules or the maximum number of
+  /// snoozes forbid it.
   func snooze(_ subject: DialogSubject, _ visit: DialogVisit) async throws(Problem) -> Duration? {
     guard let confirm = visit.generation.appointments?.confirm, let time = snoozed(subject, confirm) else {
       return nil

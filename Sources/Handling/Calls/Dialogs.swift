@@ -24,13 +24,14 @@ import Texts
 struct DialogVisit: ForClient {
   let client: ClientRequest
   let push: TokenPush
-  /// Nil if the action changes nothing, and so has no audit line.
+  /// The audit line; nil if the action changes nothing.
   var line: AuditRecord?
-  /// Gets the response.
+  /// Sends the response, and reports whether the client has left.
   let responder: Responder
 }
 
-/// An appointment about which a notification asks.
+/// The appointment that a dialog is about, with the ID that the client used and the serial number of the
+/// notification.
 struct DialogSubject: Sendable {
   let id: NoticeID
   let serial: Int
@@ -144,7 +145,7 @@ extension Handlers {
     }
   }
 
-  /// The callback that a client of another API knows by this id.
+  /// The callback that a GMS client knows by this ID; nil if there is none.
   private func aliased(_ id: NoticeID) async throws(Problem) -> StoredCallback? {
     do throws(StoreError) {
       return try await store.callbacks(.name(id.digest)).first
@@ -153,8 +154,8 @@ extension Handlers {
     }
   }
 
-  /// Answers an action with the id that the callback got at its creation. The id is valid until the callback
-  /// ends.
+  /// Answers an action with the ID that the callback got at its creation. The ID is valid while the
+  /// callback is scheduled.
   private func answer(
     _ visit: inout DialogVisit, _ id: NoticeID, _ action: DialogAction?, of record: StoredCallback
   ) async throws(Problem) -> Response {

@@ -23,15 +23,15 @@ package import Store
 import Texts
 
 extension Handlers {
-  /// How many appointments a list has at most.
+  /// The maximum number of appointments in a list.
   private static let mostListed = 100
-  /// How many seconds a request waits for a change at most.
+  /// The maximum time that a request waits for a change, in seconds.
   private static let longestWait = 25
 
   // MARK: Reading
 
-  /// `GET /callbacks/{id}`: the record, for the caller that requested it and, if users share a caller, for
-  /// the user.
+  /// `GET /callbacks/{id}`: returns the record to the caller that requested it or, if users share a caller,
+  /// to the user. With `wait`, first waits for a change.
   package func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
       let wait = try Self.wait(visit.request.queryItem("wait"))
@@ -43,7 +43,7 @@ extension Handlers {
     }
   }
 
-  /// How often a waiting request checks that its installation is still valid.
+  /// The interval at which a waiting request checks that its installation is still valid.
   private static let holdInterval = Duration.milliseconds(500)
 
   /// Waits for a change of a record. The wait ends early if the client has finished writing, since it may
@@ -97,7 +97,7 @@ extension Handlers {
     return changed ?? record
   }
 
-  /// Reads `wait`.
+  /// Reads `wait`, in seconds: 0 if it is absent, and never more than `longestWait`.
   private static func wait(_ item: Request.QueryItem) throws(Problem) -> Int {
     switch item {
     case .absent: return 0
@@ -136,7 +136,8 @@ extension Handlers {
     }
   }
 
-  /// A caller's own record. Unknown, foreign and malformed ids get one answer.
+  /// Finds a caller's own record. Unknown, foreign and malformed IDs, and IDs of tickets, get the same
+  /// response.
   func record(_ text: String, of caller: Caller) async throws(Problem) -> StoredCallback {
     guard let id = CallbackID(text) else { throw .noCallback }
     let owner = caller.owner
@@ -150,7 +151,7 @@ extension Handlers {
     return record
   }
 
-  /// A record as its owner sees it.
+  /// The JSON form of a record for its owner.
   private func document(of record: StoredCallback, _ visit: Visit) -> JSONObject {
     CallbackDocument.record(
       record,
@@ -178,10 +179,10 @@ extension Handlers {
     }
   }
 
-  /// How often a change is repeated because another request changed the content first.
+  /// The maximum number of attempts at a change while other requests change the content first.
   private static let mostRewrites = 20
 
-  /// Changes an appointment, unless app, rules or store forbid it.
+  /// Changes the time or content of an appointment, unless app, rules or store forbid it.
   package func change(
     _ record: StoredCallback, _ change: AppointmentChange, _ visit: Visit, _ line: inout AuditRecord?
   ) async throws(Problem) -> StoredCallback {
@@ -295,7 +296,7 @@ extension Handlers {
     throw .changedByOthers
   }
 
-  /// The changed content of an appointment, sealed; nil if the change leaves it.
+  /// The changed content of an appointment, sealed; nil if the change keeps it.
   private func rewritten(
     _ content: AppointmentContent, _ change: AppointmentChange, _ id: CallbackID
   ) throws(Problem) -> [UInt8]? {
@@ -310,7 +311,7 @@ extension Handlers {
     }
   }
 
-  /// The content of an appointment, opened and sealed.
+  /// Reads the content of an appointment, and returns it opened and as it is sealed in the store.
   package func content(
     of record: StoredCallback, _ context: RequestContext
   ) async throws(Problem) -> (AppointmentContent, sealed: [UInt8]) {
@@ -353,7 +354,7 @@ extension Handlers {
     }
   }
 
-  /// Ends an appointment as `cancelled`, and returns its record. If it is cancelled already, a request gets
+  /// Ends an appointment as `cancelled`, and returns its record. If it is canceled already, a request gets
   /// the same record.
   ///
   /// - Parameter serial: The serial number of the notification that this answers, since only one answer
@@ -369,7 +370,7 @@ extension Handlers {
     do throws(StoreError) {
       var kept = try await store.scheduledAppointment(record.id)
       let present = kept == nil ? try await store.callbacks([record.id]).first ?? record : record
-      // A try may have failed between the two reads.
+      // A call may have failed between the two reads, so that the appointment is scheduled again.
       if kept == nil, present.status == .scheduled { kept = try await store.scheduledAppointment(record.id) }
       if let kept {
         receipts = open(kept.content, of: record.id)?.receipts.map(AllowanceReceipt.init) ?? []

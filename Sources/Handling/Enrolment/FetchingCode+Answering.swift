@@ -1,4 +1,5 @@
-// `POST /fetch-code` off the event loop: the proof, the rules, and the installation or its code.
+// The part of `POST /fetch-code` that runs off the event loop: uses the proof, evaluates the rules, and
+// returns the installation or its code.
 
 import API
 import Callers
@@ -67,7 +68,8 @@ extension Handlers {
     }
   }
 
-  /// The first request: the rules, and then the user's installation or a request that waits for an operator.
+  /// Handles a first request: evaluates the rules, then makes an installation that a user or the
+  /// attestation authorizes, or an enrollment that waits for an operator.
   private func enrol(_ work: inout FetchingCode, _ requested: RequestedCode) async throws(Problem)
     -> PreparedResponse
   {
@@ -169,7 +171,7 @@ extension Handlers {
     }
   }
 
-  /// Writes the record of a request that waits for an operator, and makes its answer.
+  /// Writes the audit line of an enrollment that waits for an operator, and makes the response.
   private func opened(_ opened: OpenedEnrolment, _ work: FetchingCode) -> PreparedResponse {
     audit.append(work.record, since: work.start, lane: work.lane)
     return PreparedResponse(
@@ -180,7 +182,7 @@ extension Handlers {
 
   /// Takes one request from the limit of an address.
   ///
-  /// - Parameter words: The text of the problem if the limit is reached.
+  /// - Parameter words: The problem's text if the limit is reached.
   private func take(
     _ limit: AddressLimit, of address: IPAddress, _ work: FetchingCode, or words: String
   ) async throws(Problem) -> [AllowanceReceipt] {
@@ -197,8 +199,8 @@ extension Handlers {
     }
   }
 
-  /// Runs a step that strangers could use to guess a secret. If the address has sent wrong secrets, the step
-  /// waits for its turn. A correct secret then succeeds, and a wrong one gets 429.
+  /// Runs a step in which strangers could try to guess a secret. If the address has sent wrong secrets, the
+  /// step waits for its turn. A correct secret then succeeds, and a wrong one gets 429.
   private func guarded<Success: Sendable>(
     _ work: FetchingCode, _ client: InstallationClient, secret: String,
     _ step: () async throws(InstallationService.Failure) -> Success
@@ -275,7 +277,7 @@ extension Handlers {
     return PreparedResponse(InstallationDocument.code(code, secret: nil))
   }
 
-  /// Writes the record of a delivered secret, before it leaves, and makes its answer.
+  /// Writes the audit line of a delivered secret, before the secret is sent, and makes the response.
   private func installed(
     _ work: inout FetchingCode, _ new: NewInstallation, _ service: InstallationService,
     by caller: AuditedCaller?

@@ -58,10 +58,10 @@ extension Handlers {
         return nil
       }
     case .appAttest:
-      // Verified off the event loop, once the challenge is taken.
+      // This attestation is verified off the event loop, once the challenge is taken.
       if terms.appAttest != nil { return nil }
     case .playIntegrity:
-      // Verified off the event loop too, by Google.
+      // Google verifies this attestation, also off the event loop.
       if terms.play != nil { return nil }
     case nil: break
     }
@@ -71,14 +71,15 @@ extension Handlers {
 
   /// The result of taking the single use of an attestation.
   enum Spending: Sendable {
-    /// The use is taken. If the request is refused, these receipts are given back; a challenge stays used.
+    /// The use is taken, or none was needed. If the request is refused, these receipts are given back; a
+    /// challenge stays used.
     case taken([AllowanceReceipt])
-    /// The same request used the attestation before, and made this.
+    /// An earlier request with the same content used the attestation, and made this.
     case made(InstallationService.Earlier)
   }
 
-  /// Takes the single use of an attestation. If the attestation alone authorizes the installation, also takes
-  /// the daily limits of the app and the address.
+  /// Verifies an attestation that needs a wait, and takes its single use. If the attestation alone
+  /// authorizes the installation, also counts it toward the daily limits of the app and the address.
   func spend(
     _ work: inout FetchingCode, _ requested: inout RequestedCode
   ) async throws(Problem) -> Spending {
@@ -167,8 +168,9 @@ extension Handlers {
     }
   }
 
-  /// How long after the first request another one with the same content counts as sent twice by the client.
-  /// The second request then waits for the outcome of the first: if that is certain, the use is spent.
+  /// The time after the first request in which another request with the same content counts as sent twice
+  /// by the client. The second request then waits for the outcome of the first. If that outcome is certain,
+  /// the use is spent, and the second request is refused.
   private static let patience = Duration.seconds(2)
 
   /// The time of the first request with this content, if its outcome was in doubt or it got a 503; otherwise
@@ -193,7 +195,8 @@ extension Handlers {
     }
   }
 
-  /// What the first request with the same content made; nil if this request is the first.
+  /// Finds what the first request with the same content made. Nil if it made nothing, or if this request is
+  /// the first.
   private func earlier(
     _ work: FetchingCode, _ requested: RequestedCode
   ) async throws(Problem) -> InstallationService.Earlier? {

@@ -28,7 +28,8 @@ struct FetchingCode: Sendable {
   /// The receipts of passes, which let the same request use its challenge or token again. They are given back
   /// with every response, unless the outcome is in doubt.
   var passes: [AllowanceReceipt] = []
-  /// The time of the first request with this content, whose outcome was in doubt; nil if this is the first.
+  /// The time of the first request with this content, if its outcome was in doubt or it got a 503.
+  /// Otherwise nil.
   var repeats: Instant?
   /// Whether the enrollment may have been made although it has failed.
   var isInDoubt = false
@@ -150,8 +151,8 @@ extension Handlers {
     return attest(request, terms, verifier, circumstances, &work.judged)
   }
 
-  /// Checks the head against the kill switch and the app. Returns the app, its terms, and whether the content
-  /// is a form.
+  /// Checks the kill switch, the app and the content type. Returns the app, its terms, and whether the
+  /// content is a form.
   private func target(
     _ request: borrowing Request, _ work: inout FetchingCode, _ caller: Caller?
   ) throws(Problem) -> (app: App?, terms: InstallationTerms?, isForm: Bool) {
@@ -258,7 +259,8 @@ extension Handlers {
     }
   }
 
-  /// The caller's id in checks before the content is read, which names the caller. No caller has this id.
+  /// The caller's ID in checks before the content is read, because the content decides who the caller is.
+  /// No caller has this ID.
   private static let unread = ""
 
   private func checkStops(_ work: inout FetchingCode, _ callerID: String?, appID: String?) throws(Problem) {

@@ -39,9 +39,9 @@ extension Handlers {
     }
   }
 
-  /// `POST /codes/verify`: whether a code is valid for an installation now.
+  /// `POST /codes/verify`: reports whether a code is valid for an installation now.
   package func verifyCode(_ request: borrowing Request, _ exchange: inout Exchange) {
-    // A contact center's agent has no app.
+    // The caller is the contact center, so no App Check applies: its agents use no app.
     let check: HeadCheck = { request, caller, generation, line throws(Problem) in
       try Self.checkJSON(atMost: MemberReader.mostBytes)(request, caller, generation, &line)
       _ = try generation.verification(by: caller)

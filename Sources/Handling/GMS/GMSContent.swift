@@ -48,7 +48,7 @@ struct GMSContent {
     members.first { $0.name.hasSameBytes(as: name) && $0.value != .null }?.value
   }
 
-  /// A time; nil if it is absent.
+  /// Reads a time; nil if it is absent.
   func time(_ name: String) throws(Problem) -> Instant? {
     guard let value = self[name] else { return nil }
     guard let time = value.string.flatMap({ Instant(gms: $0) }) else {

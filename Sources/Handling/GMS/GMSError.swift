@@ -21,7 +21,7 @@ enum GMSException: String {
 
 /// A problem as a GMS client reads it. GMS apps show the message to customers, so it has its own text.
 struct GMSFailure {
-  /// When the same request can succeed.
+  /// The time at which the same request can succeed.
   enum Repetition {
     case never
     /// After the problem's own wait, or else after an hour.
@@ -32,7 +32,7 @@ struct GMSFailure {
   }
 
   let exception: GMSException
-  /// What happened, for customers.
+  /// The text for customers.
   let message: String
   let repetition: Repetition
 
@@ -48,7 +48,7 @@ struct GMSFailure {
 
   /// Nil if the problem document itself is the response.
   ///
-  /// - Parameter times: Writes the times in messages.
+  /// - Parameter times: Formats the times in messages.
   init?(_ problem: Problem, _ times: GMSLocalTimes) {
     guard !problem.isUnread else { return nil }
     switch problem.code {
@@ -112,8 +112,8 @@ struct GMSFailure {
   // MARK: Members
 
   private static let numbers = ["contact_phone_number", "_customer_number"]
-  /// The members of requests that name times. The descriptions of their mistakes say so, so they need no
-  /// label.
+  /// The members of requests that name times. The descriptions of their mistakes mention the time, so the
+  /// message needs no label.
   private static let moments = ["at", "_desired_time", "_new_desired_time", "from", "to"]
   private static let spans = [
     "start", "end", "start-ms", "end-ms", "number-of-days", "max-time-slots", "timezone", "report-busy",
@@ -180,7 +180,7 @@ extension Policy {
 
 /// Writes problems as GMS clients read them.
 struct GMSErrors: Sendable {
-  /// How long the same number is a duplicate; zero for never.
+  /// How long a second callback to the same number counts as a duplicate; zero for never.
   let window: Duration
   /// How long after its request a record may be saved.
   let timeout: Duration

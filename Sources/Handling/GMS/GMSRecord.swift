@@ -11,12 +11,13 @@ import Sealing
 import Store
 import Texts
 
-/// The names of callbacks for GMS clients: 32 characters of A–Z and 2–7, made from a store key, so that
-/// nobody can guess one.
+/// The names of callbacks for GMS clients: 32 characters of A–Z and 2–7, derived from a store key, so that
+/// clients cannot guess them.
 struct GMSNames: Sendable {
   let keys: StoreKeys
 
-  /// 32 characters: a name has five bits of each octet of a code, 160 bits.
+  /// The 32 characters of names. A name has one character for each octet of an HMAC-SHA-256 code, with five
+  /// bits of it: 160 bits.
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
   private static func name(_ id: CallbackID, _ key: StoreKey) -> String {
@@ -30,7 +31,7 @@ struct GMSNames: Sendable {
   /// The name of a new callback.
   func name(of id: CallbackID) -> String { Self.name(id, keys.current) }
 
-  /// The name of a callback; nil if the key that made it is gone.
+  /// The name of a callback; nil if the callback has none, or if the key that made it is gone.
   func name(of record: StoredCallback) -> String? {
     keys.all.lazy.map { Self.name(record.id, $0) }.first { Self.digest($0) == record.alias?.name }
   }
@@ -53,7 +54,7 @@ struct GMSNames: Sendable {
         intent.callerID, intent.subject ?? intent.callerID, intent.contact, keys.current), service: service)
   }
 
-  /// The hashes of an owner's number.
+  /// The hashes of an owner's number, one for each store key.
   func numbers(_ callerID: String, _ subject: String, _ number: E164) -> [SHA256Digest] {
     keys.all.map { Self.number(callerID, subject, number, $0) }
   }

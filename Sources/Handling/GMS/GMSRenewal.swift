@@ -7,10 +7,12 @@ package import Store
 
 /// The update of a scheduled GMS callback when the store changes to a new store key.
 package enum GMSRenewal {
-  /// The number's hash under the current key, and a content that includes the name which the previous key
-  /// made: clients know the callback by that name, and without that key it cannot be derived again.
+  /// Computes the number's hash with the current key, and puts the name that an earlier key made into the
+  /// content. Clients know the callback by that name, and without the earlier key it cannot be derived
+  /// again.
   ///
-  /// - Returns: Nil if the hash is already made with the current key, and for content that no key opens.
+  /// - Returns: Nil if the callback has no alias, if the hash is already made with the current key, or if
+  ///   no key opens the content.
   package static func renewal(of appointment: DueAppointment, with keys: StoreKeys) -> AliasRenewal? {
     let record = appointment.record
     let names = GMSNames(keys: keys)

@@ -4,8 +4,8 @@ import Gate
 import Platform
 
 extension Instant {
-  /// Reads a time of a GMS client. Milliseconds are optional, and so is the colon in the offset. A space may
-  /// stand in place of `T`.
+  /// Reads a time of a GMS client. Milliseconds are optional, and so is the colon in the offset. A space
+  /// may replace the `T`.
   init?(gms text: String) {
     var octets = Array(text.utf8)
     let middle = "yyyy-MM-dd".utf8.count

@@ -27,7 +27,7 @@ struct GMSSetting: Sendable {
   let late: Duration
   let numbers: Configuration.Numbers?
 
-  /// The app of a service, as a query item of a request.
+  /// The app of a service, as a query item; malformed for an unknown service.
   func app(_ name: String?) -> Request.QueryItem {
     name.flatMap { services[ExactText($0)] }.map { .value($0.app) } ?? .malformed
   }
@@ -98,7 +98,7 @@ extension Handlers {
 
   // MARK: Changing
 
-  /// A caller's own callback. Unknown, foreign and malformed names get one answer.
+  /// Finds a caller's own callback. Unknown, foreign and malformed names get the same response.
   func callback(
     _ id: String?, of service: String, _ visit: Visit
   ) async throws(Problem) -> StoredCallback {

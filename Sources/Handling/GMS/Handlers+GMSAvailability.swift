@@ -1,4 +1,4 @@
-// The times that GMS clients can choose from.
+// `GET /genesys/1|2/service/callback/{name}/availability`: the bookable times for GMS clients.
 
 import API
 import Callers
@@ -14,15 +14,15 @@ import Serving
 import Store
 import Synchronization
 
-/// The times for which a client asks.
+/// The requested span, and the requested number of slots.
 private struct GMSSpan {
-  /// How many days a span has at most.
+  /// The maximum length of a span, in days.
   private static let mostDays = 31
   private static let day = Duration.seconds(86_400)
 
   let from: Instant
   let to: Instant
-  /// How many slots the response has at most.
+  /// The maximum number of slots in the response.
   let most: Int
 
   init(_ request: Request, isSecond: Bool, now: Instant) throws(Problem) {
@@ -68,8 +68,8 @@ private struct GMSSpan {
   }
 }
 
-/// The time zones that clients have used. The same zone may be written in several ways, so the number is
-/// limited.
+/// A cache of the time zones that clients have named. The same zone may be written in several ways, so the
+/// cache is limited to 1000 names.
 private let zones = Mutex<[String: Zone]>([:])
 
 extension Handlers {

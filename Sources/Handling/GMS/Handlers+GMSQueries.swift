@@ -21,7 +21,7 @@ struct GMSQuery {
   struct Condition {
     let name: String
     let value: String
-    /// Whether the condition means any other value.
+    /// Whether the condition requires any other value.
     let isNegated: Bool
 
     func holds(for document: JSONObject, _ isNumber: (String) -> Bool) -> Bool {
@@ -33,7 +33,8 @@ struct GMSQuery {
   }
 
   static let customerNumber = "_customer_number"
-  /// The most conditions of a query: every `name=value` except `operand`. Each is compared with each record.
+  /// The maximum number of conditions in a query: every `name=value` except `operand`. Each is compared
+  /// with each record.
   private static let mostConditions = 64
 
   var isAny = false
@@ -90,8 +91,7 @@ struct GMSQuery {
   /// Whether the further conditions hold. A phone number is compared by its hash, because the document may
   /// mask it.
   ///
-  /// - Parameter isOfNumber: Whether the callback has the number of the query, if it names one. Then this
-  ///   condition holds.
+  /// - Parameter isOfNumber: Whether the query names a number and the callback has it.
   func holds(for document: JSONObject, isOfNumber: Bool, _ isNumber: (String) -> Bool) -> Bool {
     if isAny { return isOfNumber || rest.isEmpty || rest.contains { $0.holds(for: document, isNumber) } }
     return rest.allSatisfy { $0.holds(for: document, isNumber) }
@@ -99,7 +99,7 @@ struct GMSQuery {
 }
 
 extension Handlers {
-  /// How many records a response has at most.
+  /// The maximum number of records in a response.
   private static let mostFound = 100
 
   /// `GET /genesys/1/service/callback/{name}` and `GET /genesys/1/service/callback`: the callbacks that

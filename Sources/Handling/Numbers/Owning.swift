@@ -1,5 +1,5 @@
-// The evidence about a callback's number: the proof in the request, and numbers that its subject has proven
-// before.
+// The evidence that a callback's number belongs to the caller: the proof in the request, and numbers that
+// the caller has proven before.
 
 import API
 import Callbacks
@@ -20,7 +20,8 @@ extension Generation {
     NumberEvidence(hasProof: asked.numberProof != nil, consent: asked.consent)
   }
 
-  /// The subject and the number. Nil if no rule `own_number` applies, or if the caller has no subject.
+  /// The hashes of the number and the caller's subject, to find an earlier proof. Nil if no rule
+  /// `own_number` applies, if the server does not remember numbers, or if the caller has no subject.
   func ownership(_ number: E164, of caller: Caller, _ facts: Facts) -> ProvenNumber? {
     guard decider.policy.asksOwnNumber, let terms = configuration.numbers, terms.remember > .zero,
       let owner = OwnerOfNumbers(caller), decider.policy.asks(.ownNumber, about: facts)
@@ -28,7 +29,8 @@ extension Generation {
     return numberKey.provenNumber(number, of: owner)
   }
 
-  /// Verifies the proof in a request. Nil without a proof.
+  /// Makes a function that verifies the proof of the number in a request. Nil without a proof, or if the
+  /// configuration has none.
   func prover(_ asked: CallbackRequest, clock: any TimeSource) -> NumberProver? {
     guard let proof = asked.numberProof, let numberProofs else { return nil }
     return { () throws(Problem) in
@@ -41,7 +43,7 @@ extension Generation {
     }
   }
 
-  /// The consent for the record. Nil if it names no configured text.
+  /// The consent for the record. Nil without a consent, or if it names no configured text.
   func consent(_ given: GivenConsent?) -> StoredConsent? {
     guard let given,
       let text = configuration.numbers?.consentTexts.first(where: { $0.name.hasSameBytes(as: given.text) })
@@ -57,7 +59,8 @@ extension Generation {
     return numbers.consentNames
   }
 
-  /// How long the server remembers a number with this result; nil if not at all.
+  /// The time for which the server remembers a number with this result; nil if it does not remember the
+  /// number.
   func remembering(_ result: NumberResult?) -> Duration? {
     guard result == .proof, let span = configuration.numbers?.remember, span > .zero else { return nil }
     return span
@@ -75,7 +78,7 @@ struct OwnerOfNumbers {
   /// An unambiguous encoding: no caller's id contains NUL, and the part that may contain it comes last.
   fileprivate let octets: [UInt8]
 
-  /// Nil for callers without a subject of their own.
+  /// Nil for a caller that is neither an installation nor a user with a JWT.
   init?(_ caller: Caller) {
     if let installation = caller.installation?.installation {
       self.init(installation.identity)

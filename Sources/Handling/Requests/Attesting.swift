@@ -8,8 +8,8 @@ package import Records
 import Serving
 package import Trust
 
-/// Receives what identifying a request finds out: an audit record, or nil. A protocol, so that an audit
-/// record is changed in place instead of being copied for each request.
+/// The receiver of the results of identifying a request: an audit record, or nil. It is a protocol so that
+/// an audit record is changed in place instead of being copied for each request.
 package protocol IdentityNotes {
   mutating func note(_ proof: ProofResult)
   mutating func note(_ attestation: AuditedAttestation)
@@ -42,7 +42,8 @@ extension Handlers {
   ///
   /// - Parameters:
   ///   - name: The app's name in the request, if any.
-  ///   - record: Gets the attestation, and for a refusal the caller and the app.
+  ///   - record: Receives the results for proof and attestation, and for a refusal by App Check the caller
+  ///     and the app.
   package func identify(
     _ request: borrowing Request, app name: Request.QueryItem, for client: ClientRequest,
     _ circumstances: Authenticator.Circumstances, _ record: inout some IdentityNotes

@@ -1,10 +1,10 @@
-// Work that has an audit line.
+// The protocol for requests that always have an audit line.
 
 package import API
 package import HTTP
 package import Records
 
-/// The work for a request that has an audit line.
+/// The work for a request that always has an audit line.
 package protocol AuditedWork: RequestWork {
   var record: AuditRecord { get set }
 }
@@ -14,7 +14,7 @@ extension AuditedWork {
 }
 
 extension Handlers {
-  /// Writes the audit line of a refusal and makes the answer.
+  /// Writes the audit line of a refusal and makes the response.
   package func refuse(_ work: borrowing some AuditedWork, _ problem: Problem) -> PreparedResponse {
     refuse(work.client, work.record, problem)
   }

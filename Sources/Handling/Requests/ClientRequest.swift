@@ -13,20 +13,20 @@ package struct ClientRequest: Sendable {
   /// The configuration that serves the request, even after a reload.
   package let generation: Generation
   package let address: IPAddress
-  /// For logs and upstream.
+  /// The request's ID and trace, for log lines and requests upstream.
   package let context: RequestContext
-  /// When the request was complete.
+  /// The time when the request was complete, or when its head was checked.
   package let start: MonotonicTime
-  /// The event loop that received the request.
+  /// The index of the event loop that received the request.
   package let lane: Int
   /// Whether the response may wait for a task; false if too many requests wait already.
   package let mayWait: Bool
   /// The response form of another API; nil for this server's own API.
   package let form: ResponseForm?
-  /// How often the request was evaluated again after a wait.
+  /// The number of times that the request was evaluated again after a wait.
   var round = 0
 
-  /// A new audit line of the request.
+  /// Starts an audit line for the request.
   package func record(of action: AuditedAction) -> AuditRecord {
     var record = AuditRecord(
       action: action, requestID: context.requestID, address: address, trace: context.trace)
@@ -50,7 +50,7 @@ extension ForClient {
 }
 
 extension Handlers {
-  /// A request under the current configuration.
+  /// Describes a request that the current configuration serves.
   package func client(
     _ request: borrowing Request, _ exchange: borrowing Exchange, form: ResponseForm? = nil
   ) -> ClientRequest {
@@ -62,7 +62,7 @@ extension Handlers {
       start: exchange.now, lane: exchange.loopIndex, mayWait: exchange.mayDefer, form: form)
   }
 
-  /// Writes the audit line of a refusal, if the request has one, and makes the answer.
+  /// Writes the audit line of a refusal, if the request has one, and makes the response.
   package func refuse(
     _ client: ClientRequest, _ record: AuditRecord?, _ problem: Problem
   ) -> PreparedResponse {

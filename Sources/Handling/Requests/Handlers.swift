@@ -15,7 +15,7 @@ package import Tokens
 /// The parts that the handlers of clients' requests use. Each handler is an extension, in the folder of its
 /// subject.
 package final class Handlers: Sendable {
-  /// The current generation.
+  /// The generations of the configuration. The current one serves new requests.
   package let generations: Generations
   package let tokens: TokenSource
   package let prepared: PreparedTokens
@@ -32,7 +32,7 @@ package final class Handlers: Sendable {
   /// Accepts Talkdesk's events about calls.
   package let outcomes: OutcomeDesk
 
-  /// - Parameter loops: How many loops handle requests.
+  /// - Parameter loops: The number of event loops that handle requests.
   package init(
     generations: Generations, tokens: TokenSource, loops: Int, audit: AuditLog, log: Log,
     clock: StoreClock, store: any Store, callbacks: CallbackParts, appointments: AppointmentParts,
@@ -54,7 +54,7 @@ package final class Handlers: Sendable {
 
 extension Handlers {
   /// In strict mode, writes an audit intent and waits until it is on the disk. Call this before an action
-  /// that is possible only once: a request that strict mode refuses must not use it up.
+  /// that is possible only once, so that a request that strict mode refuses does not use it up.
   ///
   /// - Throws: `audit_unavailable`.
   func intend(_ record: AuditRecord) async throws(Problem) {

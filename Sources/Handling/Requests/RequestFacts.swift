@@ -1,4 +1,4 @@
-// What handlers read from a request for rules, audit lines and records.
+// Converts requests and their callers to the facts for rules, and to values for records.
 
 package import Callbacks
 package import Callers
@@ -42,15 +42,15 @@ extension Generation {
 }
 
 extension Caller {
-  /// The text of an idempotency key in a record. Users of one issuer share a caller, so the text contains the
-  /// user, with or without an installation.
+  /// The text under which an idempotency key is saved. Users of one issuer share a caller, so the text
+  /// contains the subject if it differs from the caller.
   package func owned(_ key: IdempotencyKey) -> String {
     owner.subject.hasSameBytes(as: owner.callerID) ? key.text : owner.subject + "\u{0}" + key.text
   }
 }
 
 extension Configuration.Callbacks {
-  /// How long a record, its key and its dedupe entry are kept.
+  /// The times for which a record, its key and its dedupe entry are stored.
   package var kept: CallbackIntent.Terms {
     .init(dedupeWindow: dedupeWindow, keyRetention: keyRetention, retention: retention)
   }

@@ -1,4 +1,5 @@
-// Runs a request that needs a caller: at once, later, or after the issuer's keys were fetched.
+// Runs a request that needs a caller: at once, later, or after a wait for keys, an installation or the use
+// of a proof.
 
 import API
 package import Callers
@@ -57,9 +58,9 @@ extension NextStep {
 }
 
 extension Handlers {
-  /// Performs a request's work. If the caller is not known at once, it waits for an issuer's keys or for the
-  /// store. Then the work begins again with the new time: a token, a rate or opening hours may have ended
-  /// during the wait.
+  /// Performs a request's work. If the caller is not known at once, the server waits for keys or for the
+  /// store. Then the work begins again with the new time, because a token may have expired or opening hours
+  /// may have ended during the wait.
   package func perform(
     _ work: consuming some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
@@ -94,7 +95,7 @@ extension Handlers {
     }
   }
 
-  /// Performs the next step of a complete request that has waited for its caller.
+  /// Performs the next step of a complete request after its waits.
   func conclude(_ next: NextStep, of work: some RequestWork, _ responder: Responder) async {
     switch next {
     case .respond(let response): responder.respond(response)
@@ -139,7 +140,7 @@ extension Handlers {
   ///
   /// - Parameters:
   ///   - isEarly: Whether the content has not arrived yet. Then no proof is used up.
-  ///   - proof: Gets the proof that was verified on the way.
+  ///   - proof: Receives the proof that was verified meanwhile.
   func begin(
     _ work: inout some RequestWork, after prerequisite: Authenticator.Prerequisite, _ request: Request,
     peer: IPAddress?, isEarly: Bool, _ proof: inout Authenticator.KnownProof?
@@ -215,7 +216,7 @@ extension Handlers {
 }
 
 extension Authenticator.Prepared {
-  /// The id of the installation that was found.
+  /// The ID of the installation that was found; nil if none was.
   fileprivate var holder: InstallationID? {
     if case .installation(let found) = self { found?.installation.client.id } else { nil }
   }

@@ -1,4 +1,4 @@
-// How another API over the same handlers writes problems, and its name in audit lines.
+// The form of problems in another API (GMS, MCP), and that API's name in audit lines.
 
 package import API
 package import HTTP

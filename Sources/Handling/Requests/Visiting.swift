@@ -1,4 +1,4 @@
-// Runs requests that need only a caller.
+// Authenticates simple requests, such as reads and changes, and calls a handler once the caller is known.
 
 package import API
 package import Callers
@@ -17,13 +17,15 @@ package struct Visit: ForClient {
   package let caller: Caller
   package let request: Request
   package let time: UnixTime
-  /// Gets the response.
+  /// Reports whether the client is still connected. The handler returns its response instead of sending it
+  /// with this.
   package let responder: Responder
   /// The data for evaluating the request again.
   let waiting: WaitingRequest
 }
 
-/// Refuses the head of a request whose caller is known, under the configuration that serves the request.
+/// A check of a request's head once the caller is known. It throws to refuse the request. It gets the
+/// configuration that serves the request.
 package typealias HeadCheck =
   @Sendable (borrowing Request, Caller, Generation, inout AuditRecord?) throws(Problem) -> Void
 
@@ -51,7 +53,7 @@ extension Handlers {
     }
   }
 
-  /// Authenticates a request and responds to it from a task. If `answer` returns nil, the request is
+  /// Authenticates a request, and runs `answer` in a task. If `answer` returns nil, the request is
   /// evaluated again from the start.
   ///
   /// - Parameters:

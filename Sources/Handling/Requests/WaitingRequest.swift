@@ -1,5 +1,5 @@
-// Evaluates a request again after it waited for a token: meanwhile there may have been a stop, a revocation
-// or a reload.
+// Checks a request again after it has waited, because meanwhile there may have been a stop, a revocation or
+// a reload.
 
 import API
 package import Callers
@@ -13,9 +13,9 @@ import Records
 import Serving
 import Store
 
-/// A request that waits for something after it was permitted.
+/// The parts of a request that are needed to evaluate it again after a wait.
 package struct WaitingRequest: Sendable {
-  /// The permitted caller.
+  /// The caller that was authenticated before the wait.
   let caller: Caller
   let request: Request
   fileprivate let peer: IPAddress?
@@ -40,11 +40,12 @@ package struct WaitingRequest: Sendable {
 }
 
 extension Handlers {
-  /// How often a request is evaluated again. Only a series of reloads could reach this limit.
+  /// The maximum number of times that a request is evaluated again. Only a series of reloads could reach
+  /// it.
   private static let mostRounds = 3
 
   /// Whether a permitted request may still get a token after its wait: there was no reload, no stop refuses
-  /// it, and the caller's installation is still valid.
+  /// it, and the caller's installation, if it is one, is still valid.
   ///
   /// - Parameters:
   ///   - app: The app as the request names it.

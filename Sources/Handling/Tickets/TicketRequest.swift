@@ -7,21 +7,22 @@ import JSON
 
 /// A requested ticket, checked in every part.
 struct TicketRequest: Sendable {
-  /// Characters of a title, a custom field's value and a related channel.
+  /// The maximum length of a title, a custom field's value and a related channel, in characters.
   static let lineLength = 255
-  /// Characters of the first message.
+  /// The maximum length of the first message, in characters.
   static let messageLength = 5000
-  /// Bytes of a request's body: room for all of it with each character escaped.
+  /// The maximum size of a request's body, in bytes. It has room for all members with each character
+  /// escaped.
   static let contentBytes = 65_536
   static let mostFields = 20
   static let mostChannels = 3
-  /// Characters of a custom field's key and of a group's key.
+  /// The maximum length of a custom field's key and of a group's key, in characters.
   static let keyLength = 64
-  /// Characters of a user's name: a nickname at Sendbird.
+  /// The maximum length of a user's name (a nickname at Sendbird), in characters.
   static let nameLength = 80
 
   let ticket: NewTicket
-  /// SHA-256 of the whole content in a fixed order. Two requests with the same digest ask for the same
+  /// SHA-256 of the whole content in a fixed order. Two requests with the same digest request the same
   /// ticket.
   let digest: SHA256Digest
 
@@ -89,7 +90,7 @@ struct TicketRequest: Sendable {
 
 extension FieldProblems {
   /// A member's text; nil if it is missing or wrong.
-  /// - Parameter isText: Whether line breaks and tabs may be in it.
+  /// - Parameter isText: Whether the text may contain line breaks and tabs.
   fileprivate mutating func text(
     _ name: String, in object: JSONObject, upTo length: Int, isText: Bool = false
   ) -> String? {

@@ -1,4 +1,5 @@
-// Takes a valid request for a ticket through key, rules and dedupe to the desk, and saves the outcome.
+// Processes a valid request for a ticket: key, dedupe, rules, the request to the chat desk, and the
+// outcome.
 
 import API
 import Callers
@@ -49,8 +50,8 @@ extension Handlers {
 
   // MARK: Before the ticket
 
-  /// Checks key, rules, dedupe, allowances and the desk's customer, and then saves the record: the order of
-  /// callbacks.
+  /// Checks key, rules, dedupe, allowances and the desk's customer, and then saves the record. The order is
+  /// the same as for callbacks.
   private func consider(
     _ ticketing: inout Ticketing, _ requested: inout RequestedTicket, _ hold: inout Hold
   ) async -> TicketVerdict {
@@ -151,7 +152,7 @@ extension Handlers {
     }
   }
 
-  /// Why a ticket must not be created after a wait; nil if it may be.
+  /// The problem that forbids a ticket after a wait; nil for none.
   private func obstacle(_ ticketing: Ticketing, _ requested: RequestedTicket) async -> Problem? {
     let generation = ticketing.generation
     if let installation = requested.caller.installation?.installation,
@@ -166,7 +167,7 @@ extension Handlers {
     return clock.now < requested.deadline ? nil : .ticketTooLate
   }
 
-  /// Saves the intent. Returns the answer if another request forbids it.
+  /// Saves the intent. Returns the response if it was not saved; nil if it was.
   private func begin(_ ticketing: inout Ticketing, _ requested: RequestedTicket) async -> PreparedResponse? {
     do throws(StoreError) {
       switch try await callbacks.store.begin(requested.intent, at: Instant(clock.unixTime)) {
@@ -203,7 +204,7 @@ extension Handlers {
     return refuse(ticketing, .ticketNotSaved)
   }
 
-  /// Answers as the first request with the key was answered.
+  /// Repeats the response to the first request with the key.
   private func replay(_ ticketing: inout Ticketing, _ record: StoredCallback) -> PreparedResponse {
     ticketing.record.isReplay = true
     guard let opened = record.ticket?.opened else {
@@ -214,7 +215,7 @@ extension Handlers {
 
   // MARK: After the ticket
 
-  /// Saves the outcome and makes its answer.
+  /// Saves the outcome and makes the response.
   private func conclude(
     _ ticketing: inout Ticketing, _ requested: RequestedTicket, _ hold: consuming Hold,
     _ outcome: TicketOutcome

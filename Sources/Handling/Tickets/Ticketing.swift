@@ -23,7 +23,7 @@ import Store
 struct Ticketing: Sendable {
   let client: ClientRequest
   var record: AuditRecord
-  /// The rest of the caller's allowances, for the fields of a success.
+  /// The caller's remaining allowances, for the header fields of a success.
   var statuses: [AllowanceStatus] = []
 }
 
@@ -143,7 +143,7 @@ extension Handlers {
 
   // MARK: Answers
 
-  /// Writes the record of a success, before it leaves, and makes its answer.
+  /// Writes the audit line of a success, before the response is sent, and makes the response.
   func answer(
     _ ticketing: inout Ticketing, _ id: CallbackID, _ opened: StoredTicket.Opened
   ) -> PreparedResponse {

@@ -1,4 +1,5 @@
-// The admin endpoints: status, kill switch, reload, explanations and metrics, the same on either listener.
+// The admin endpoints for the kill switch, reload, callbacks, explanations and metrics. They are the same
+// on the public and on the admin listener.
 
 package import API
 package import Appointments

@@ -5,7 +5,7 @@ import HTTP
 import Pages
 
 extension OperatorPage {
-  /// The page. It asks the server whether its data needs a token.
+  /// The operator's page. Its script requests the data from the server.
   static let page = FixedDocument(fields: HTMLText.pageFields(asksServer: true), content: Array(html.utf8))
 
   /// The page that says how to switch the operator's page on.

@@ -1,4 +1,4 @@
-// How a connection reads from its socket, parses requests and passes them to the handler.
+// The input side of a connection: reads from the socket, parses requests and passes them to the handler.
 
 import HTTP
 import Platform
@@ -149,7 +149,7 @@ extension Connection {
     }
   }
 
-  /// Has the handler judge a head whose content is still to come.
+  /// Has the handler judge a head whose content has not arrived yet.
   private func judge(_ request: borrowing Request) {
     isJudged = true
     let now = worker.loop.now

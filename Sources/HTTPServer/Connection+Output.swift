@@ -1,4 +1,4 @@
-// How a connection writes responses and sends them to its socket.
+// The output side of a connection: writes responses and sends them to the socket.
 
 import HTTP
 import Platform

@@ -38,9 +38,9 @@ final class Connection: EventReceiver {
   var counted = 0
   /// Whether the handler has judged the head of the current request.
   var isJudged = false
-  /// What the handler found out from that head; see `Exchange.finding`.
+  /// The result of judging that head; see `Exchange.finding`.
   var finding: (any Sendable)?
-  /// How many octets of unfinished requests the budget counts for this connection.
+  /// The number of octets of unfinished requests that the budget counts for this connection.
   var unfinished = 0
   /// Whether the socket may contain input. Events are edge-triggered, so this stays true until a read has
   /// emptied the socket.

@@ -76,9 +76,9 @@ struct ConnectionMachine {
   private var droppedBytes = 0
   /// The time when a connection without a first request closes during shutdown; nil before shutdown.
   private var opensUntil: MonotonicTime?
-  /// How long such a connection waits for its first request, in nanoseconds. A client that has just connected
-  /// is about to send a request and could not tell the close from a failure. A used connection may be closed
-  /// at any time (RFC 9112 §9.6).
+  /// How long a connection without a first request stays open during shutdown, in nanoseconds. A client
+  /// that has just connected is about to send a request and could not tell the close from a failure. A used
+  /// connection may be closed at any time (RFC 9112 §9.6).
   static let firstRequestGrace: Int64 = 1_000_000_000
 
   /// The limits, with times in nanoseconds. They are computed once, because the machine sets a deadline for
@@ -123,7 +123,7 @@ struct ConnectionMachine {
     }
   }
 
-  /// When the next `time` event is due.
+  /// The time at which the next `time` event is due; nil for none.
   var deadline: MonotonicTime? {
     if isBlocked { return progressAt + limits.write }
     switch phase {

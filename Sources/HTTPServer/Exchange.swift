@@ -28,7 +28,7 @@ public struct Exchange: ~Copyable {
     set { framing.route = newValue }
   }
 
-  /// Whether the content is still to come; see `RequestHandler.judge`.
+  /// Whether the content has not arrived yet; see `RequestHandler.judge`.
   public let isEarly: Bool
 
   /// The result of judging this request's head, so that `handle` need not compute it again. Nil if the head

@@ -10,8 +10,8 @@ import Synchronization
 final class Listener: EventReceiver, @unchecked Sendable {
   /// Connections accepted per turn, before open connections get their turn.
   private static let acceptsPerTurn = 64
-  /// The most clients that get 503 at the same time, on all loops together. The others wait in the kernel's
-  /// queue.
+  /// The maximum number of clients that get 503 at the same time, on all loops together. The others wait in
+  /// the kernel's queue.
   private static let refusalsAtATime = 128
   /// The distance to the reserved descriptors below which the server checks the next free descriptor before
   /// it accepts. All loops together open fewer between two checks.

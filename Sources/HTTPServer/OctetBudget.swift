@@ -98,7 +98,7 @@ final class OctetBudget: Sendable {
     self.close = close
   }
 
-  /// How many octets all connections hold.
+  /// The number of octets that all connections together hold.
   var octets: Int { state.withLock { $0.sum } }
 
   /// Records what a connection holds; call it on the connection's loop. Closes connections beyond the limit:

@@ -8,7 +8,7 @@ public import HTTP
 public protocol ServerObserver: AnyObject, Sendable {
   /// A connection was accepted that counts toward the limit.
   func connectionOpened(loop: Int)
-  /// Such a connection has closed.
+  /// A connection that counts toward the limit has closed.
   func connectionClosed(loop: Int)
   /// The server has closed a connection because all connections together held too much memory.
   func connectionClosed(for reason: MemoryReason, loop: Int)

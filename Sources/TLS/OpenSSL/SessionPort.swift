@@ -1,4 +1,4 @@
-// Connects OpenSSL to the connection's own buffers, so that bytes are not copied and idle sessions hold no memory.
+// Connects OpenSSL to the buffers of a connection, so that an idle session needs no buffers of its own.
 
 import COpenSSL
 

@@ -137,8 +137,8 @@ extension Doctor {
     return uses.isEmpty ? "" : link + uses.joined(separator: " and ")
   }
 
-  /// Requests tokens with the scopes for callbacks and for apps that the first token did not have, using a
-  /// credential that works. Also warns if no number is configured for callbacks.
+  /// Requests tokens with the scopes for callbacks and for apps, if they differ from the configured scope,
+  /// using a credential that works. Also warns if no number is configured for callbacks.
   mutating func reportFurtherScopes(with trial: Trial) async {
     reportNumbers()
     var asked: Set<String> = [trial.scope]

@@ -10,7 +10,7 @@ package struct Cooldown {
   package enum Kind: CaseIterable { case credential, rateLimit, outage }
 
   private var period = RestPeriod()
-  /// How many failures in a row led to this cool-down.
+  /// The number of failures in a row that led to this cool-down.
   package private(set) var failures = 0
   /// The latest failure that started a cool-down.
   package private(set) var cause: TokenExchangeError?

@@ -17,7 +17,7 @@ package final class CredentialRotation: Sendable {
     var seen: MonotonicTime?
     /// When the credential was last found to be at fault.
     var faulted: MonotonicTime?
-    /// How many times in a row the credential was at fault.
+    /// The number of times in a row that the credential was at fault.
     var faults = 0
     var restsUntil: Expiry?
 

@@ -6,7 +6,7 @@ import HTTP
 ///
 /// Requesting a token twice is harmless: an unused token simply expires.
 public struct RetryPolicy: Hashable, Sendable {
-  /// How many times a failed request is retried.
+  /// The maximum number of retries of a failed request.
   public var limit = 2
   /// The shortest wait before a retry.
   public var shortestDelay = Duration.milliseconds(200)

@@ -8,11 +8,11 @@ import Platform
 /// `deadlineExceeded` a 504. Each `retryAfter` is this server's own pause: a request after it starts another
 /// exchange, unless another failure has extended the pause.
 public enum TokenError: Error, Sendable {
-  /// The exchange failed. `retryAfter` is the rest of the scope's cool-down, or 1 s without a cool-down.
+  /// The exchange failed. `retryAfter` is the rest of the cool-down, or 1 s without a cool-down.
   case exchangeFailed(TokenExchangeError, retryAfter: Duration)
   /// An earlier exchange failed, and it is too early for another.
   case coolingDown(cause: TokenExchangeError, retryAfter: Duration)
-  /// This server has more token requests than can end in time. It sent no request to Talkdesk ID for this
+  /// This server has more token requests than can end in time. It sent no request to the provider for this
   /// one.
   case overloaded(retryAfter: Duration)
   /// The request's own deadline passed before the exchange ended.

@@ -1,23 +1,26 @@
-// The reasons why a token request to Talkdesk ID failed.
+// The reasons why a token request failed: at Talkdesk ID, at Sendbird, or at the service that signs
+// assertions.
 
 public import HTTP
 
-/// The reason why Talkdesk ID issued no token.
+/// The reason why a provider issued no token. The provider is Talkdesk ID or Sendbird. For `signer`, it is
+/// Vault or OpenBao.
 ///
 /// All words that come from the provider, such as the code of `refused`, are bounded and printable. They are
 /// for logs, not for callers.
 public enum TokenExchangeError: Error, Sendable {
-  /// 400, 401 or 403: the credential or the scope is not accepted. `code` is the reply's `error`, if it has
-  /// one. Talkdesk also answers 401 for a scope that is not granted, and for some minutes after granting it.
+  /// A 4xx, usually 400, 401 or 403: the provider does not accept the credential or the scope. `code` is the
+  /// error code or text of the response, if it has one. Talkdesk also answers 401 for a scope that is not
+  /// granted, and for some minutes after granting it.
   case refused(status: Int, code: String?)
   /// 429. The wait is at most 60 s; nil if the reply has no readable time.
   case rateLimited(retryAfter: Duration?)
-  /// Any 5xx, or 408: Talkdesk ID responds but is unavailable.
+  /// A 5xx, a 408, or the status of a Vault standby: the provider responds but is unavailable.
   case unavailable(status: Int, retryAfter: Duration?)
-  /// A redirect, which is not followed: the credential is for one host only. `host` is the host and port of
-  /// the `Location`, bounded and printable; nil if it has none.
+  /// A redirect by the service that signs, which is not followed: the credential is for one host only. `host`
+  /// is the host and port of the `Location`, bounded and printable; nil if it has none.
   case redirected(status: Int, host: String?)
-  /// The provider reports its own failure by an error code.
+  /// Sendbird reports its own failure by an error code.
   case failed(status: Int, code: String?)
   /// A reply that contains no usable result.
   case unusableReply(UnusableReply)

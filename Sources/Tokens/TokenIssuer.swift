@@ -5,7 +5,8 @@ public import Platform
 
 /// An authorization server that issues access tokens to this server's OAuth client (RFC 6749 §4.4).
 public protocol TokenIssuer: Sendable {
-  /// The state of each of the client's credentials, in the order of trying them.
+  /// The state of each of the client's credentials, in the configured order: the next key before the current
+  /// one.
   var credentialStatus: [CredentialStatus] { get }
 
   /// Gets a token. Requesting twice is harmless: an unused token expires.

@@ -14,7 +14,7 @@ public struct TokenPolicy: Hashable, Sendable {
   /// turn, as long as they can still end in time.
   public var separateExchanges: Int
 
-  /// Makes a policy; the defaults are the configuration's.
+  /// Creates a policy; the defaults are the configuration's.
   public init(
     share: Bool = true, minRemaining: Duration = .seconds(120), deadline: Duration = .seconds(10),
     separateExchanges: Int = 16

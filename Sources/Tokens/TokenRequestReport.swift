@@ -45,7 +45,8 @@ public struct TokenRequestReport: Sendable {
   public var status: Int?
   /// Talkdesk's trace id, `platform-tid`, which its support asks for.
   public var platformTID: String?
-  /// How far Talkdesk's clock is ahead of this machine's, by the reply's `Date`: accurate to about a second.
+  /// The time by which Talkdesk's clock is ahead of this machine's, from the response's `Date`: accurate to
+  /// about a second. Nil without a readable `Date`.
   public var clockSkew: Duration?
   /// The reply's `error_description`, bounded and printable: only for debug logs.
   public var errorDescription: String?

@@ -96,7 +96,7 @@ extension NoticeVerdict {
     return .restProvider(for: wait, reason: reason)
   }
 
-  /// Why the notification was not accepted; nil if it was.
+  /// The reason why the notification was not accepted; nil if it was.
   package var reason: String? {
     switch self {
     case .taken: nil

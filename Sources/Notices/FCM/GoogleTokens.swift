@@ -83,10 +83,10 @@ package final class GoogleTokens: Sendable {
     var isExchanging = false
     /// The number of exchanges that have ended or were discarded.
     var ended = 0
-    /// How often `startAnew` was called. The result of an exchange of an earlier epoch is ignored.
+    /// The number of calls of `startAnew`. The result of an exchange of an earlier epoch is ignored.
     var epoch = 0
     var failure: Failure?
-    /// How many exchanges failed in a row.
+    /// The number of exchanges that failed in a row.
     var failures = 0
     /// No exchange starts before this time.
     var restsUntil: Expiry?

@@ -1,4 +1,4 @@
-// Reads the file of a Google service account.
+// Reads the file of a Google service account, and derives the URL of FCM from it.
 
 package import JOSE
 import JSON

@@ -1,4 +1,4 @@
-// The verdict for each response of a webhook's receiver.
+// Decides what each response of a webhook's receiver means for a notification.
 
 import HTTP
 import Platform

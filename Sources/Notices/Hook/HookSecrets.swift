@@ -1,4 +1,4 @@
-// The secrets that sign webhooks, and the signature.
+// Reads the secrets of webhooks, and signs webhooks with them.
 
 import JOSE
 

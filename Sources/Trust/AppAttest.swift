@@ -63,7 +63,7 @@ public struct AppAttestPolicy: Sendable {
 
 /// The app whose attestations pass.
 public struct AppAttestTerms: Sendable {
-  /// Team and bundle: `ABCDE12345.com.example.shop`.
+  /// The app's id, from team id and bundle id: `ABCDE12345.com.example.shop`.
   public let appID: String
   /// The oldest build that passes, for phones that report it.
   public let atLeast: BuildNumber?

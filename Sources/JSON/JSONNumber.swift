@@ -15,7 +15,7 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     text = value.description
   }
 
-  /// Makes a number from a text that the parser has checked.
+  /// Creates a number from a text that the parser has checked.
   init(checked text: String) { self.text = text }
 
   /// The value if it is written without fraction and exponent and fits 64 bits; `1.0` and `1e3` are nil.

@@ -1,4 +1,4 @@
-// An object of JSON: its members in their order, each name once.
+// A JSON object: its members in their order, each name once.
 
 import Texts
 

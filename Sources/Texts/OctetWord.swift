@@ -35,7 +35,7 @@ public struct OctetWord {
     return (others &- Self.ones) & ~others & Self.highest
   }
 
-  /// How many octets precede the lowest mark.
+  /// The number of octets before the lowest mark.
   @inlinable @inline(__always) public static func offset(of marks: UInt64) -> Int {
     marks.trailingZeroBitCount / 8
   }

@@ -1,4 +1,4 @@
-// Removes what editors and shells add around a text, such as a byte order mark.
+// Finds and removes what editors and shells add around a text, such as a byte order mark.
 
 extension [UInt8] {
   /// Drops a byte order mark (U+FEFF in UTF-8) at the start, which Windows editors write. Returns whether

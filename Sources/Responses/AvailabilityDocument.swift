@@ -30,7 +30,7 @@ package enum AvailabilityDocument {
   ///   - isStopped: Whether the operator has stopped callbacks, for an unknown time.
   ///   - statuses: The caller's remaining allowances, in the rules' order.
   ///   - slots: The slots of the span that the request names; nil without one.
-  ///   - agents: How many agents are available, and when that was reported; nil if unknown.
+  ///   - agents: The number of available agents, and the time of that report; nil if unknown.
   package static func response(
     _ availability: Availability, isStopped: Bool, _ statuses: [AllowanceStatus],
     slots: [OfferedSlot]? = nil, agents: (available: Int64, asOf: Instant)? = nil, at now: Instant

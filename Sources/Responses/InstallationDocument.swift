@@ -63,7 +63,7 @@ package enum InstallationDocument {
   /// The response with a request for an operator to review, and with the installation that its approval would
   /// replace.
   ///
-  /// - Parameter scheduled: How many appointments of that installation would end.
+  /// - Parameter scheduled: The number of appointments of that installation that would end.
   package static func found(
     _ enrolment: Enrolment, replacing replaced: Installation?, scheduled: Int
   ) -> Response {

@@ -10,7 +10,7 @@ public import Tokens
 public final class LiveAgents: Sendable {
   /// The number of available agents at one time.
   public struct Figure: Hashable, Sendable {
-    /// How many agents are available.
+    /// The number of available agents.
     public let available: Int64
     /// When this server received the result.
     public let asOf: UnixTime

@@ -17,7 +17,7 @@ public struct ReportAPI: Sendable {
   public static let scope = "data-reports:write data-reports:read"
   private static let base = "/data/reports/calls/"
   private static let timeout = Duration.seconds(20)
-  /// The timeout of a file. It is long, because a slow reader holds the download up.
+  /// The timeout of a file. It is long, because a slow reader delays the download.
   private static let fileTimeout = Duration.seconds(1800)
   /// The interval of queries for a job's status, and the time after which the job is given up.
   private static let interval = Duration.seconds(10)

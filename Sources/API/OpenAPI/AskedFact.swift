@@ -1,8 +1,8 @@
-// The facts that an operator gives as texts to `explain`, each with its schema.
+// The facts that an operator passes to `explain` as texts, each with its schema.
 
 import JSON
 
-/// A fact of a hypothetical request that an operator gives as a text. Each case is a member of the body of
+/// A fact of a hypothetical request that an operator passes as a text. Each case is a member of the body of
 /// `/admin/explain`. The compiler points to the two other places that need a new case: the option of
 /// `callgate explain`, and how the fact is read.
 public enum AskedFact: String, CaseIterable, Sendable {

@@ -1,4 +1,4 @@
-// The facts of one endpoint: its paths, its audience, its methods and its audited requests.
+// Describes one endpoint: its paths, its audience, its methods and its audited requests.
 
 package import HTTP
 

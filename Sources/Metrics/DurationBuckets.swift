@@ -1,7 +1,8 @@
 // The histogram buckets for durations, from a tenth of a millisecond to half a minute.
 
-/// The buckets for durations: from a tenth of a millisecond, more than a cached token takes, to half a
-/// minute, longer than every deadline.
+/// The buckets for durations. They begin at a tenth of a millisecond, which is more than a cached token
+/// takes. They end at half a minute, which is longer than the default deadlines of tokens (10 s) and
+/// callbacks (20 s).
 public enum DurationBuckets {
   /// The upper bounds in nanoseconds, inclusive, in ascending order. Longer durations fall into one more
   /// bucket.

@@ -1,4 +1,4 @@
-// Writes audit records, one line each, at every log level: to stdout or to their own file.
+// Writes audit records, one line each, whatever the log level: to stdout or to their own file.
 
 package import Platform
 

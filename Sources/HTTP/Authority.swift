@@ -1,4 +1,4 @@
-/// The host and port of a `Host` field or an absolute request target (RFC 9112 §3.2, RFC 3986 §3.2).
+/// Checks the host and port of a `Host` field or an absolute request target (RFC 9112 §3.2, RFC 3986 §3.2).
 enum Authority {
   /// Whether a range is `uri-host [ ":" port ]` with a host that is not empty and a port below 65536.
   ///

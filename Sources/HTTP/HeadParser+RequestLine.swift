@@ -1,4 +1,4 @@
-/// The request line: method, target and version (RFC 9112 §3).
+/// Parses the request line: method, target and version (RFC 9112 §3).
 extension HeadParser {
   /// Parses `method SP request-target SP HTTP-version` (RFC 9112 §3). Only single spaces are allowed.
   func parseRequestLine(_ head: Span<UInt8>, _ line: Range<Int>, into request: inout Request) -> Bool {

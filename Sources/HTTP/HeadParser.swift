@@ -1,4 +1,4 @@
-// Parses the head of a request.
+// Parses the head of a request: the request line and the field lines.
 
 import Texts
 

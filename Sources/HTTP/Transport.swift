@@ -1,3 +1,5 @@
+// The protocol for requests to other servers, with its requests, responses and errors.
+
 /// A request from this process to another server.
 public struct OutboundRequest: Sendable {
   /// Whether a pooled connection may carry the request, and the consequence if that connection dies without a

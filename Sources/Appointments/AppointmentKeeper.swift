@@ -6,8 +6,8 @@ package import Platform
 package import Store
 import Synchronization
 
-/// Starts the handling of due appointments. The keeper reads the store each second and waits for appointments
-/// that are due soon. A process has one keeper.
+/// Starts the handling of due appointments. The keeper reads the store each second, less often while the
+/// store fails, and waits for appointments that are due soon. A process has one keeper.
 ///
 /// Instances do not divide appointments among themselves. Each instance handles all due appointments, and the
 /// instance whose mark the store accepts makes the call. The scheduler's wall clock decides which

@@ -6,8 +6,8 @@ package import Platform
 package import Records
 package import Store
 
-/// The nightly report of calls, the second source of outcomes. It contains calls whose events never arrived,
-/// and calls that were lost when a process ended.
+/// The nightly report of calls, the second source of outcomes. It also contains calls whose events never
+/// arrived, and calls that were lost when a process ended.
 ///
 /// One instance requests the report each night (`ReportTurn`). Calls are matched while the report downloads,
 /// so memory use does not grow with the report's size.

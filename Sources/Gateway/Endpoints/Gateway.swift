@@ -17,8 +17,9 @@ import Serving
 
 /// Handles all requests of the public listener.
 ///
-/// A request for a cached token gets its response before `handle` returns, on the connection's loop. A
-/// request that needs Talkdesk ID continues in a task, which responds through the responder.
+/// A request for a cached token usually gets its response before `handle` returns, on the connection's loop.
+/// A request that must wait, for example for Talkdesk ID or the store, continues in a task, which responds
+/// through the responder.
 public final class Gateway: RequestHandler {
   private let handlers: Handlers
   private let health: Health

@@ -19,7 +19,7 @@ struct InstallationsCommand: ParsableCommand {
     ])
 }
 
-/// `callgate installations list`: lists all installations, page by page.
+/// `callgate installations list`: lists installations, all or those in one state, page by page.
 struct InstallationListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",

@@ -209,7 +209,8 @@ extension Generation {
 }
 
 extension Generation {
-  /// The id of the saved verdict on a number. Nil if no rule needs it.
+  /// The id of the saved verdict on a number. Nil if no rule needs a verdict, or if lookups are not
+  /// configured.
   package func screeningID(of phone: E164) -> StoreID? {
     decider.policy.asksScreening && configuration.numbers?.screening != nil ? numberKey.id(of: phone) : nil
   }

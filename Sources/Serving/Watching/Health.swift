@@ -190,7 +190,7 @@ package final class Health: Sendable {
     !senders.isStopped(platform) && senders.rest(platform) == nil
   }
 
-  /// The state of the keys: the key in use, and whether a rotation is stuck.
+  /// The check of the keys: the key in use and the state of each key. Warns if Talkdesk ID refused a key.
   package var keys: JSONObject { Self.keys(generations.current.scopes.configured(tokens.status)) }
 
   private static func keys(_ status: TokenSourceStatus) -> JSONObject {

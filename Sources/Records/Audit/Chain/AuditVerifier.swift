@@ -118,7 +118,7 @@ package final class AuditVerifier {
   /// The lines that a boot followed, according to the store.
   private var followed: [(boot: String, place: Place)] = []
   private var logLines = 0
-  /// The first line of the log in this file.
+  /// The first log line in this file.
   private var log: Place?
   private var runs: [Run] = []
   /// The boots of `runs`.
@@ -145,7 +145,8 @@ package final class AuditVerifier {
   /// True until a line fits other than the `reopen` anchors with which a rotated file begins. Until then,
   /// older files may contain the beginnings of the chains.
   private var isFirst = true
-  /// The first of the unchained lines just read. They are torn if the anchor after them has their digest.
+  /// The first of the unchained lines just read. The lines are torn if the anchor after them has their
+  /// digest.
   private var odd: Place?
   /// The bytes of the unchained lines just read.
   private var part: [UInt8] = []

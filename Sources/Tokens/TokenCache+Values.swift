@@ -2,9 +2,7 @@
 
 import Platform
 
-/// The types of the token cache.
 extension TokenCache {
-  /// The id of an exchange.
   struct ExchangeID: Hashable, Sendable { var number: UInt64 }
 
   /// An exchange that runs or waits for its turn.

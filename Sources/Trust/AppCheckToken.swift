@@ -9,7 +9,6 @@ public import Texts
 public struct AppCheckProject: Hashable, Sendable {
   /// The project's number: digits.
   public let number: String
-  /// The project's id.
   public let id: String
 
   public init(number: String, id: String) {

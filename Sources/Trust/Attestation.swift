@@ -127,7 +127,6 @@ public enum AttestationResult: Hashable, Sendable {
   /// Every result except the failed ones.
   public static let others =
     [.passed, .missing] + AttestationOutage.allCases.map { AttestationResult.unavailable($0) }
-  /// Every result.
   public static let every = others + AttestationFault.allCases.map { AttestationResult.failed($0) }
 
   /// Every result that a type of attestation can have, for counters whose series exist from the start.

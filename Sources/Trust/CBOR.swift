@@ -59,7 +59,6 @@ public enum CBOR: Hashable, Sendable {
     guard reader.isAtEnd else { throw .trailing }
   }
 
-  /// A text.
   public static func text(_ text: String) -> CBOR { .text(Array(text.utf8)) }
 
   /// The bytes; nil for another kind.
@@ -69,9 +68,9 @@ public enum CBOR: Hashable, Sendable {
   /// The members; nil for another kind.
   var members: [Member]? { if case .map(let members) = self { members } else { nil } }
 
-  /// The value of a key of a map.
+  /// The value under a key of a map; nil for another kind, or if the map does not have the key.
   subscript(key: CBOR) -> CBOR? { members?.first { $0.key == key }?.value }
-  /// The value of a text key of a map.
+  /// The value under a text key of a map; nil for another kind, or if the map does not have the key.
   subscript(key: String) -> CBOR? { self[.text(key)] }
 
   /// The value's octets, in shortest form.

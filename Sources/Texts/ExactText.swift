@@ -55,10 +55,8 @@ extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {
 ///     struct User: Hashable { @Exact var subject: String }
 @propertyWrapper
 public struct Exact<Value: ExactlyComparable>: Hashable, Sendable {
-  /// The text.
   public var wrappedValue: Value
 
-  /// Wraps a text.
   public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
 
   public static func == (a: Self, b: Self) -> Bool { Value.haveSameBytes(a.wrappedValue, b.wrappedValue) }

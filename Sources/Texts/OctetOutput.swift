@@ -20,7 +20,6 @@ extension OutputSpan where Element == UInt8 {
     }
   }
 
-  /// Appends octets.
   @inlinable @inline(__always) public mutating func append(octets: borrowing Span<UInt8>) {
     unsafe octets.withUnsafeBufferPointer { octets in
       guard let start = octets.baseAddress else { return }
@@ -28,7 +27,6 @@ extension OutputSpan where Element == UInt8 {
     }
   }
 
-  /// Appends octets.
   @inlinable @inline(__always) public mutating func append(octets: [UInt8]) {
     append(octets: octets.span)
   }

@@ -27,7 +27,7 @@ package struct MappingReader {
   /// Whether there is a mapping to read.
   package var isMapping: Bool { if case .mapping = node.content { true } else { false } }
 
-  /// The full name of a key.
+  /// The name of a key in problems: the mapping's path, and the key.
   package func name(of key: String) -> String {
     let joint =
       key.isEmpty || key.hasPrefix("[") || path.isEmpty ? "" : path.hasSuffix("\"") ? ": " : "."

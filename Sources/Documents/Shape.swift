@@ -33,7 +33,6 @@ package indirect enum Shape: Sendable {
 
 /// A key of a mapping, of any type.
 package protocol DeclaredKey: Sendable {
-  /// The key's name.
   var name: String { get }
   /// The shape of the key's value.
   var shape: Shape { get }

@@ -138,7 +138,7 @@ extension Problem {
     }
   }
 
-  /// The problem for a refusal.
+  /// The problem for the refusal of an enrollment, a poll or a code.
   package init(_ refusal: InstallationRefusal) {
     switch refusal {
     case .invalidClient:

@@ -227,7 +227,6 @@ package struct APIDocument: Sendable {
 }
 
 extension APIOperation.Tag {
-  /// The description of the section.
   var description: String {
     switch self {
     case .tokens: "Talkdesk ID access tokens for apps."

@@ -47,7 +47,7 @@ package struct APIOperation: Sendable {
   /// The usual path, if this is the operation at another path; nil at the usual path.
   var original: String?
 
-  /// The same operation at another path, which is only another name for it.
+  /// The same operation for another name of the usual path `path`.
   package func alias(of path: String) -> APIOperation {
     var alias = self
     alias.original = path
@@ -143,7 +143,6 @@ struct APIContent: Sendable {
   /// Another media type with the same members.
   var otherType: String?
   let schema: JSONValue
-  /// Examples by name.
   var examples: [(name: String, value: JSONValue)] = []
 
   /// JSON content with a named schema.

@@ -4,9 +4,9 @@ import JSON
 
 /// The named schemas of the document.
 ///
-/// The schemas of requests are strict: the server refuses unknown members. The schemas of responses are
-/// published open, because later versions may add members and values while generated clients stay as they
-/// are. Their `additionalProperties: false` and closed `enum`s are for this server's own tests.
+/// The schemas of `ofRequests` are strict: the server refuses unknown members. The others, mainly of
+/// responses, are published open, because later versions may add members and values while generated clients
+/// stay as they are. Their `additionalProperties: false` and closed `enum`s are for this server's own tests.
 enum APISchemas {
   /// All schemas by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
@@ -16,15 +16,14 @@ enum APISchemas {
       (name, ofRequests.contains(name) ? schema : opened(schema))
     }
 
-  /// The schemas of request bodies.
+  /// The names of the request schemas that are published strict.
   static let ofRequests: Set<String> = [
     "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "CallbackChange", "Consent",
     "TicketRequest", "StopRequest", "ResumeRequest", "Inquiry", "FetchCodeRequest", "VerifyCodeRequest",
     "UserCodeRequest", "RevocationRequest", "BlockRequest", "UnblockRequest",
   ]
 
-  /// Returns a schema of a response as it is published: it allows unknown members, and lists the values known
-  /// so far.
+  /// Returns a schema in its open form: it allows unknown members, and lists the values known so far.
   static func opened(_ schema: JSONValue) -> JSONValue {
     switch schema {
     case .array(let elements): return .array(elements.map(opened))

@@ -10,7 +10,7 @@ package final class AuditedCaller: Equatable, Sendable {
   package let id: String
   /// The subject that the credential names, without telephone numbers.
   package let subject: String
-  /// The `client_id` of an installation.
+  /// The `client_id` if the caller is an installation; otherwise nil.
   package let installation: String?
   /// The members for an audit line as JSON text, each after a comma.
   package let members: [UInt8]

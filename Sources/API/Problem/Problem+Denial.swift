@@ -88,7 +88,7 @@ extension Problem {
 }
 
 extension Problem.Code {
-  /// The code of a denial.
+  /// The problem code of a denial.
   package init(_ code: DenialCode) {
     self =
       switch code {

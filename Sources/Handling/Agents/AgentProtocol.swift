@@ -86,7 +86,7 @@ struct AgentHead {
   }
 }
 
-/// The JSON-RPC error because of which a message is refused.
+/// The JSON-RPC error for a refused message.
 struct AgentFault: Error {
   var status: Status
   let code: Int64

@@ -214,7 +214,7 @@ extension AgentTools.Arguments {
 }
 
 extension Problem {
-  /// The names of arguments, by the members of this server's own API.
+  /// The name of the argument for a member of this server's own API.
   private static func argument(_ member: String) -> String {
     let known = [
       "phone_number", "at", "reason", "conversation_id", "consent", "id", "from", "to", "arguments",

@@ -21,7 +21,7 @@ private struct AgentRequest: RequestWork {
   var client: ClientRequest
   let mcp: Configuration.MCP
 
-  // Only calls of some tools have an audit line.
+  // A message itself has no audit line. Calls of some tools and refused credentials have one.
   var line: AuditRecord? { nil }
   var needsContent: Bool { true }
 
@@ -83,7 +83,8 @@ extension Handlers {
     exchange.respond(problem.response(requestID: exchange.requestID))
   }
 
-  /// `GET /.well-known/oauth-protected-resource`: where agents get tokens (RFC 9728).
+  /// `GET /.well-known/oauth-protected-resource`: returns the issuers from which agents get tokens (RFC
+  /// 9728).
   package func showAgentMetadata(_ exchange: inout Exchange) {
     let configuration = generations.current.configuration
     guard let url = configuration.externalURLs.first, !configuration.agentIssuers.isEmpty else {

@@ -9,7 +9,7 @@ package import Store
 
 /// The form of another API's requests for callbacks.
 package struct CallForm: Sendable {
-  /// The problem because of which content is refused.
+  /// The problem that refuses the content.
   package typealias Refusal = Problem
 
   /// The device that a request names for the push notifications of its callback.
@@ -23,7 +23,7 @@ package struct CallForm: Sendable {
   /// A callback that was accepted or booked.
   package struct Created: Sendable {
     package let id: CallbackID
-    /// The time of an appointment.
+    /// The time of an appointment; nil for an immediate callback.
     package let at: Instant?
     package let createdAt: Instant
     /// The record that an earlier request with the same key made; nil if this request made one.

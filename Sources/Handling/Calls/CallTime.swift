@@ -97,7 +97,7 @@ struct AppointmentTime: Sendable {
     return booking
   }
 
-  /// Whether a place in the slot is left.
+  /// Whether the slot has a free place.
   func hasPlace(_ store: any AppointmentStore) async throws(StoreError) -> Bool {
     try await store.takenPlaces(in: slot...slot)[slot, default: 0] < terms.perSlot
   }

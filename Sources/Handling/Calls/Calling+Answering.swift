@@ -47,8 +47,7 @@ extension Handlers {
     }
   }
 
-  /// Refuses a request for which an allowance was exhausted when its record was to be saved, because other
-  /// requests were faster.
+  /// Refuses a request because other requests used up an allowance before its record was saved.
   func refuseExhausted(_ calling: inout Calling, _ intent: CallbackIntent) -> PreparedResponse {
     guard let charges = intent.charges, let (denial, verdicts) = charges.refusal else {
       preconditionFailure("an exhausted allowance without its denial")

@@ -62,7 +62,7 @@ struct RequestedCode: Sendable {
 
   /// The values for repeating the request, whose attestation works only once; nil without an attestation.
   ///
-  /// - Parameter since: When the first request with this content arrived; nil if this is the first.
+  /// - Parameter since: The time of the first request with this content; nil if this is the first.
   func repeatable(since: Instant?) -> RepeatableRequest? {
     content.map { service.codes.repeatable($0, appID: app.id, owner: user?.owner, since: since) }
   }

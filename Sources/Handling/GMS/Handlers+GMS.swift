@@ -110,7 +110,7 @@ extension Handlers {
     return record
   }
 
-  /// The caller's own records.
+  /// Finds the caller's own records.
   func found(_ query: AliasQuery, _ visit: Visit) async throws(Problem) -> [StoredCallback] {
     let owner = visit.caller.owner
     let records: [StoredCallback]

@@ -65,7 +65,7 @@ extension Handlers {
     return outcome
   }
 
-  /// Authenticates a request for something that belongs to no app. Counts and notes the result for its proof.
+  /// Authenticates a request to which no App Check terms apply. Counts and notes the result for its proof.
   package func authenticate(
     _ request: borrowing Request, for client: ClientRequest, _ circumstances: Authenticator.Circumstances,
     _ record: inout some IdentityNotes

@@ -5,7 +5,7 @@ import ChatDesk
 import JOSE
 import JSON
 
-/// A requested ticket, checked in every part.
+/// The checked content of a request for a ticket.
 struct TicketRequest: Sendable {
   /// The maximum length of a title, a custom field's value and a related channel, in characters.
   static let lineLength = 255

@@ -184,8 +184,7 @@ extension Handlers {
     }
   }
 
-  /// Refuses a ticket for which an allowance was exhausted when its record was to be saved, because other
-  /// requests were faster.
+  /// Refuses a ticket because other requests used up an allowance before its record was saved.
   private func refuseExhausted(_ ticketing: inout Ticketing, _ requested: RequestedTicket) -> PreparedResponse
   {
     guard let charges = requested.intent.charges, let (denial, verdicts) = charges.refusal else {

@@ -12,7 +12,8 @@ package import Platform
 /// listener beyond loopback. On a loopback admin listener, every client of this machine is an operator,
 /// unless operators have names.
 package enum AdminAccess: Sendable {
-  /// Every request needs a token. Without a configured token, there is no admin interface here.
+  /// Every request needs a token. If the configuration has neither tokens nor an issuer for operators, the
+  /// listener has no admin interface.
   case token
   /// Every client that reaches the listener is admitted, except web pages of other origins. If operators
   /// have names, all requests but those for `/metrics` need a token.
@@ -64,7 +65,7 @@ package enum AdminAccess: Sendable {
   package func admit(_ request: borrowing Request, _ operators: OperatorRegistry, _ guesses: Guesses)
     -> Admission
   {
-    // Without a configured token, the response is 404, as for any unknown path.
+    // Without an admin interface, the response is 404, as for any unknown path.
     guard isPresent(operators) else { return .refused(.noEndpoint) }
     if let problem = Self.judgeOrigin(request) { return .refused(problem) }
     guard case .loopback = self, !operators.isNamed || request.pathIs("/metrics") else {
@@ -103,7 +104,8 @@ package enum AdminAccess: Sendable {
       ? OperatorPage.styleFile : request.pathIs("/admin/operator.js") ? OperatorPage.scriptFile : nil
   }
 
-  /// The response to browsers in place of the operator's page, if no token is configured; nil otherwise.
+  /// The response to browsers in place of the operator's page; nil if this listener has an admin interface,
+  /// and for other clients.
   package func replacement(for request: borrowing Request, _ operators: OperatorRegistry) -> PreparedResponse?
   {
     guard !isPresent(operators), Self.isByBrowser(request) else { return nil }

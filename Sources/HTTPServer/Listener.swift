@@ -3,7 +3,8 @@
 import Platform
 import Synchronization
 
-/// A listener on one loop. If the process runs out of descriptors, it refuses one client and pauses.
+/// A listener on one loop. If descriptors run short, it pauses, and clients wait in the kernel's queue. If
+/// the process has none left, it refuses one client before the pause.
 ///
 /// `@unchecked Sendable`: everything mutable is touched on the worker's loop only. `start` and `stop` only
 /// pass work to that loop.
@@ -125,8 +126,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
     }
   }
 
-  /// Whether the next client would get a descriptor below the reserved ones. The kernel is asked only when
-  /// the latest number was near them.
+  /// Whether the next client would get a descriptor below the reserved ones. The function checks with a
+  /// spare descriptor, but only if the latest number was near them.
   private func hasDescriptor() -> Bool {
     guard latestNumber >= firstKeptDescriptor - Self.nearby else { return true }
     guard let next = Descriptor.spare() else { return false }

@@ -13,9 +13,9 @@ public final class Certificate: @unchecked Sendable {
   /// The host names and addresses that the certificate is valid for, as OpenSSL writes them:
   /// `DNS:api.example, IP Address:203.0.113.9`. Empty if it has no `subjectAltName`; clients then refuse it.
   public let names: String
-  /// The first second of the certificate's validity, since 1970-01-01T00:00:00Z.
+  /// The beginning of the certificate's validity, in seconds since 1970-01-01T00:00:00Z.
   public let notBefore: Int64
-  /// The last second of the certificate's validity, since 1970-01-01T00:00:00Z.
+  /// The last second of the certificate's validity, in seconds since 1970-01-01T00:00:00Z.
   public let notAfter: Int64
   /// SHA-256 of the certificate's DER: certificates with the same fingerprint are the same.
   public let fingerprint: [UInt8]

@@ -9,7 +9,7 @@ import COpenSSL
 /// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL lets any number of threads use such a
 /// key.
 public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
-  /// The fault because of which a chain and a key cannot be used.
+  /// A fault of a certificate chain, of its key, or of the pair.
   public enum Failure: Error, Hashable, Sendable {
     /// The text contains no certificate.
     case noCertificate

@@ -106,7 +106,7 @@ public struct ScreeningAPI: Sendable {
     if reply.status != 404 { _ = try Self.content(reply, .phoneValidation) }
   }
 
-  /// The ids of all do-not-call lists.
+  /// The ids of the do-not-call lists in Talkdesk's response.
   public func lists(deadline: MonotonicTime) async throws(Failure) -> [String] {
     let reply = try await send(.doNotCall, "/do-not-call-lists", nil, deadline)
     let content = try Self.content(reply, .doNotCall)

@@ -46,6 +46,6 @@ public enum VaultLogin: Hashable, Sendable {
 /// at once.
 public enum VaultSecret: Hashable, Sendable {
   case file(String)
-  /// In an environment variable.
+  /// The name of an environment variable that contains the secret.
   case variable(String)
 }

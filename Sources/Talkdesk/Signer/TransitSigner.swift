@@ -13,7 +13,7 @@ public import Tokens
 ///
 /// Failures are a `TokenExchangeError`, so they cool down like those of an authorization server.
 public actor TransitSigner {
-  /// The key, and the login.
+  /// The settings of the key and of the login.
   public nonisolated let settings: TransitSettings
   public nonisolated let algorithm: SignatureAlgorithm
   private nonisolated let transport: any HTTPTransport

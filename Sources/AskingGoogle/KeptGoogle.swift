@@ -4,7 +4,7 @@ package import HTTP
 package import Platform
 import Synchronization
 
-/// The clients of Google's APIs, which survive reloads. A reload makes another client only if its settings
+/// The clients of Google's APIs, which survive reloads. A reload creates another client only if its settings
 /// have changed.
 package final class KeptGoogle: Sendable {
   private struct State {

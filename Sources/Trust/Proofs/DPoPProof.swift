@@ -103,7 +103,7 @@ public struct ProofKey: Hashable, Sendable {
 public struct VerifiedProof: Hashable, Sendable {
   /// The key that signed the proof.
   public let signer: ProofKey
-  /// The thumbprint of that key (RFC 7638).
+  /// The thumbprint of the key that signed the proof (RFC 7638).
   public var key: SHA256Digest { signer.thumbprint }
   /// Identifies the proof among all proofs of all keys.
   public let id: SHA256Digest

@@ -1,4 +1,4 @@
-// Finds configured names by their octets, for the names that every request contains.
+// Looks up configured names, such as apps, by their octets. Every request needs such a lookup.
 
 /// An index from names to numbers. A lookup costs a few multiplications, while a dictionary hashes with a
 /// secret. An operator chooses the names, so no client can make them collide.

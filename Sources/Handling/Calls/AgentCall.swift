@@ -29,10 +29,10 @@ package struct AgentCall: Sendable {
   let requiredTexts: [String]?
   /// The mistakes in the agent's arguments.
   let mistakes: [Problem.FieldProblem]
-  /// The response with the record of an earlier request.
+  /// Makes the response with the record of an earlier request.
   let repeated: @Sendable (StoredCallback) -> Response
-  /// The response while a request runs: its callback's id, whether an earlier request made it, and what was
-  /// requested.
+  /// Makes the response while a request runs, from the callback's ID, whether an earlier request made the
+  /// callback, the intent, and the time of the call (nil for now).
   let pending: @Sendable (String, Bool, CallbackIntent, Instant?) -> Response
 
   /// The hash of an owner's conversation ID. The same ID of another owner has another hash.
@@ -71,7 +71,7 @@ package struct AgentCall: Sendable {
 }
 
 extension Configuration.Callbacks {
-  /// These terms for an agent's request, whose key expires earlier.
+  /// These terms for an agent's request, whose key expires after `repeats` instead.
   func kept(_ agent: AgentCall?) -> CallbackIntent.Terms {
     guard let agent else { return kept }
     return .init(dedupeWindow: dedupeWindow, keyRetention: agent.repeats, retention: retention)

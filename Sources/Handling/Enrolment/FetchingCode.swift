@@ -60,7 +60,8 @@ struct RequestedCode: Sendable {
   /// Whether the attestation alone authorizes the installation.
   var isByAttestation: Bool { terms.isByAttestation && user == nil }
 
-  /// The values for repeating the request, whose attestation works only once; nil without an attestation.
+  /// The values by which a repetition of the request is recognized, because its attestation works only
+  /// once. Nil without an attestation.
   ///
   /// - Parameter since: The time of the first request with this content; nil if this is the first.
   func repeatable(since: Instant?) -> RepeatableRequest? {

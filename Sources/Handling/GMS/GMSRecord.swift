@@ -88,7 +88,7 @@ struct GMSRecord {
       switch code {
       case nil: "FAIL_QUEUEING"
       case .closed, .denied, .noAgents, .stopped, .numberNotAllowed, .unknownApp, .internal: "FAIL_ERROR"
-      // Talkdesk did not accept the call, or could not be asked.
+      // Talkdesk did not accept the call, or the server could not send the request.
       case .invalidRequest, .upstreamRateLimited, .upstreamRefused, .upstreamFailed, .upstreamUnavailable,
         .upstreamTimeout, .outcomeUnknown, .overloaded, .storeUnavailable, .auditUnavailable, .rateLimited,
         .quotaExhausted:

@@ -131,7 +131,7 @@ extension Handlers {
 
   private static func number(_ value: Int) -> JSONValue { .number(JSONNumber(Int64(value))) }
 
-  /// A time zone. Its table takes a while to make, so it is cached.
+  /// Finds a time zone by its name. Its table takes a while to make, so it is cached.
   private static func zone(_ name: String) throws(Problem) -> Zone {
     if let zone = zones.withLock({ $0[name] }) { return zone }
     do throws(Refusal) {

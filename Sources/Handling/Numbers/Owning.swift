@@ -114,7 +114,7 @@ extension NumberKey {
 }
 
 extension Handlers {
-  /// Remembers the number that the user's token names for the installation that the user has authorized.
+  /// Saves the number in a user's token as proven by the installation that the user has authorized.
   func rememberNumber(of user: Caller, for installation: Installation, _ generation: Generation) async {
     guard let terms = generation.configuration.numbers, terms.remember > .zero,
       let number = terms.claim?.verifiedNumber(in: user.claims)

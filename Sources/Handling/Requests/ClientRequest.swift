@@ -1,4 +1,4 @@
-// The data of a client's request from its start to its response, and how a refusal is recorded and answered.
+// The data of a client's request from its start to its response. Also records and answers refusals.
 
 package import API
 import Callers

@@ -1,4 +1,5 @@
-// Caches the serialized response of `GET /access`, once for each event loop and token.
+// Caches serialized text responses with tokens: for each event loop, the last one with an account token and
+// the last one with a session token.
 
 package import ChatDesk
 package import HTTP

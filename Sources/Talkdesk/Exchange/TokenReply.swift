@@ -14,7 +14,7 @@ struct TokenReply {
 
   /// The token's octets: visible ASCII.
   var token: [UInt8]
-  /// How long the token is valid after it was issued; nil if the reply does not say so in a number.
+  /// How long the token is valid after it was issued; nil if the reply states no number.
   var lifetime: Duration?
   /// The token's scope: the requested one if the reply does not say (RFC 6749 §5.1), or names more than 4096
   /// octets.

@@ -5,7 +5,7 @@ public import Platform
 import Synchronization
 
 /// A source of tokens: one shared token per scope, renewed early, with at most one exchange per scope at a
-/// time. With `share: false` in the policy, each request gets its own exchange.
+/// time. With `share: false` in the policy, each request for a token gets its own exchange.
 ///
 /// `TokenCache` makes the decisions. This class has the lock around the cache, the tasks that carry out its
 /// decisions, and the requests that wait. Any thread may call any function. All ages are on the monotonic

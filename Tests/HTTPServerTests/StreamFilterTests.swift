@@ -45,7 +45,9 @@ private final class Holder: StreamFilter {
   var isEstablished: Bool { true }
   var heldOctets: Int { 9000 }
 
-  func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState { .open }
+  func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState {
+    .open
+  }
   func send(_ plain: [UInt8], wire: inout [UInt8]) {}
   func finish(wire: inout [UInt8]) {}
 }

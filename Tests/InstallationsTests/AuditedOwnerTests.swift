@@ -44,7 +44,7 @@ import Testing
         == #","caller":"installation","subject":"\#(Self.id)""# + named)
   }
 
-  @Test func `an installation's own requests do not show a number by which the provider names its user`() throws {
+  @Test func `an installation is not named by its user's number`() throws {
     let installation = Installation(
       client: InstallationClient(id: try #require(InstallationID(Self.id)), app: "Shop", detail: nil),
       appID: "shop", user: InstallationUser(callerID: "app-users", subject: "tel:+14155550165"),
@@ -53,6 +53,7 @@ import Testing
     let known = KnownInstallation(installation)
     #expect(known.subject == "tel:+14155550165")
     let members = String(decoding: known.audited.members, as: UTF8.self)
-    #expect(members.hasPrefix(#","caller":"installation","subject":"tel:"#) && !members.contains("4155550165"))
+    #expect(
+      members.hasPrefix(#","caller":"installation","subject":"tel:"#) && !members.contains("4155550165"))
   }
 }

@@ -17,8 +17,10 @@ import Testing
 
   @Test(arguments: [
     "", "0123456789abcdeffedcba987654321", "0123456789abcdeffedcba98765432100",
-    "0123456789abcdeffedcba987654321g", "0123456789abcdeffedcba987654321/", "0123456789abcdeffedcba987654321:",
-    "0123456789abcdeffedcba987654321`", "0123456789abcdeffedcba987654321@", "0123456789abcdeffedcba987654321G",
+    "0123456789abcdeffedcba987654321g", "0123456789abcdeffedcba987654321/",
+    "0123456789abcdeffedcba987654321:",
+    "0123456789abcdeffedcba987654321`", "0123456789abcdeffedcba987654321@",
+    "0123456789abcdeffedcba987654321G",
   ])
   func `other text is no id`(_ text: String) {
     #expect(StoreID(hex: text) == nil)

@@ -37,6 +37,14 @@ import Testing
     #expect(throttle.refusals == 2)
   }
 
+  @Test func `refused logins and refused tokens are counted together`() throws {
+    let place = try address("203.0.113.11")
+    for _ in 0..<200 { throttle.failed(address: place, identity: user, now: start) }
+    for _ in 0..<2 { #expect(delay(place, user, start) != nil) }
+    for _ in 0..<103 { _ = throttle.tokens.failed(address: place, now: start) }
+    #expect(throttle.refusals == 5)
+  }
+
   @Test func `a credential that was not used for thirty days has to wait as a new one`() throws {
     let shared = try address("203.0.113.9")
     throttle.succeeded(address: shared, credential: Self.one, now: start)

@@ -86,7 +86,8 @@ import Testing
     }
     let answer = try await waiting
     #expect(answer.summary == "401 unauthenticated" && answer.json?["verification_code"] == nil)
-    #expect(start.duration(to: .now) < .seconds(2))
+    // Long before the wait is over.
+    #expect(start.duration(to: .now) < .seconds(15))
     _ = try await fixture.end()
   }
 

@@ -77,4 +77,31 @@ import Testing
     ])
     #expect(try two.claim(named: .absent, by: ios.id).admitted() == nil)
   }
+
+  @Test func `chat desks, push and Talkdesk have conditions`() {
+    let desk = App(id: "desk", callers: nil, scope: nil, desk: "chat")
+    let push = App(id: "push", callers: nil, scope: nil, isPushed: true)
+    let plain = App(id: "plain", callers: nil, scope: nil)
+    let registry = AppRegistry([desk, push, plain])
+    func isDenied(
+      _ app: App, _ action: Action = .access, hasOwnSubject: Bool = false, isInstallation: Bool = false,
+      hasTalkdesk: Bool = true
+    ) -> Bool {
+      let applicant = Applicant(
+        callerID: "ios", installedFor: nil, hasOwnSubject: hasOwnSubject, isInstallation: isInstallation,
+        ownerID: nil)
+      let objection = registry.objection(to: action, of: applicant, for: app, hasTalkdesk: hasTalkdesk)
+      return objection?.problem.code == .denied
+    }
+    // All customers of a backend would share its user of the chat.
+    #expect(isDenied(desk) && !isDenied(desk, hasOwnSubject: true))
+    #expect(!isDenied(desk, .callback))
+    #expect(isDenied(push, hasOwnSubject: true) && !isDenied(push, isInstallation: true))
+    #expect(!isDenied(push, .callback))
+    // Without an account at Talkdesk, only what the chat desk serves is left.
+    #expect(isDenied(plain, hasTalkdesk: false) && isDenied(plain, .callback, hasTalkdesk: false))
+    #expect(!isDenied(desk, hasOwnSubject: true, hasTalkdesk: false))
+    #expect(isDenied(desk, .callback, hasOwnSubject: true, hasTalkdesk: false))
+    #expect(!isDenied(plain) && !isDenied(plain, .callback))
+  }
 }

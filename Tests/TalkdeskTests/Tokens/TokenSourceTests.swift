@@ -441,6 +441,7 @@ import Testing
     #expect(transport.count == 2)
     #expect(source.invalidate(old, scope: scope))
     #expect(source.cached(scope, now: time.now)?.text == "new")
+    #expect(recorder.count(.invalidated) >= 1)
   }
 
   // MARK: Not shared

@@ -75,7 +75,6 @@ package struct AuditChain: ~Copyable {
     guard context.code(last, content) == code else { return false }
     sequence = number
     last = code
-    linesInEpoch += 1
     return true
   }
 

@@ -41,7 +41,7 @@ public struct AllowanceReceipt: Sendable {
   /// The remaining requests right after the charge, for the response to the caller.
   func count(at now: Instant) -> AllowanceCount { rule.plan.count(of: taken, at: now) }
 
-  /// The state after giving the charge back; nil for no state.
+  /// The state after giving the charge back; nil if there is no saved state.
   public func givenBack(to state: AllowanceState?, at now: Instant) -> AllowanceState? {
     plan.giveBack(to: state, taken: taken, at: now)
   }

@@ -1,4 +1,5 @@
-// Takes requests from rates and quotas and gives them back, so that stores only save two numbers.
+// Computes the state of a rate or quota after a request is taken or given back. A state is two numbers, which
+// is all that stores save.
 
 /// The outcome of taking one request.
 public enum AllowanceTaking: Hashable, Sendable {
@@ -44,7 +45,7 @@ public enum AllowancePlan: Sendable {
     }
   }
 
-  /// The state after giving back one request; nil for no state.
+  /// The state after giving back one request; nil if there is no saved state.
   ///
   /// - Parameters:
   ///   - state: the saved state.

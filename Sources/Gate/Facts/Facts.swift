@@ -91,7 +91,7 @@ public struct Facts: Sendable {
 
   /// The id and subject of an anonymous caller.
   public static let anonymous = "anonymous"
-  /// The caller's id that all installations share.
+  /// The caller id that all installations share.
   public static let installationCaller = "installation"
 
   /// The time at which opening hours must be open.

@@ -123,8 +123,8 @@ public struct FieldRule: Sendable {
     return numbers
   }
 
-  /// Whether a text is a version, and at least `minimum`. Reads the text to its end, so that a malformed rest
-  /// is never overlooked.
+  /// Whether a text is a version, and at least `minimum`. Reads the text to its end, so that a malformed
+  /// ending is always found.
   private static func isVersion(_ version: String, atLeast minimum: [UInt64]) -> Bool {
     var order = 0
     var count = 0

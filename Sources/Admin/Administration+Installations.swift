@@ -236,7 +236,7 @@ private struct InstallationList: Sendable {
     }
   }
 
-  /// A page, and the cursor of the next page.
+  /// A page, and the cursor of the next one; nil after the last page.
   func entries(_ service: InstallationService, at now: Instant) async throws(StoreError) -> (
     [InstallationEntry], next: String?
   ) {

@@ -11,8 +11,8 @@ import Synchronization
 ///
 /// Instances do not divide appointments among themselves. Each instance handles all due appointments, and the
 /// instance whose mark the store accepts makes the call. The scheduler's wall clock decides which
-/// appointments are due. If that clock jumps, the next read (at most a second later) uses the new time. A due
-/// appointment may then be late, and one that was due soon may be far away.
+/// appointments are due. If that clock jumps, the next read uses the new time. An appointment may then
+/// already be late, or no longer be due soon.
 package final class AppointmentKeeper: Sendable {
   /// The result of handling an appointment.
   package enum Handling: Hashable, Sendable {

@@ -135,7 +135,7 @@ package final class AppointmentWatch: Sendable {
     do throws(StoreError) {
       for record in try await read([id]) { changed(record) }
     } catch {
-      // The next read answers them.
+      // The next read answers the waiting requests.
     }
   }
 

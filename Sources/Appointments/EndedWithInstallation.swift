@@ -1,5 +1,5 @@
-// Completes appointments that ended with their installation, and finds the installation of appointments that
-// an earlier release saved.
+// The follow-up work for appointments that ended because their installation was revoked or replaced. Also
+// finds the installation of appointments that an earlier release saved.
 
 package import Delivery
 import Gate

@@ -14,7 +14,7 @@ extension Configuration {
       public package(set) var queriesByNumber: Bool
     }
 
-    /// The services by their names.
+    /// The services by name.
     public package(set) var services: [ExactText: Service]
   }
 }

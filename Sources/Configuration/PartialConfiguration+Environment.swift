@@ -109,8 +109,8 @@ extension PartialConfiguration {
     }
   }
 
-  /// Notes values in quotation marks, of Callgate's variables and of those that the YAML file names. The
-  /// values are not shown.
+  /// Records a notice for each environment variable whose value is in quotation marks, of those that Callgate
+  /// reads or the YAML file names. The notices do not show the values.
   static func noteQuotationMarks(
     _ environment: [String: String], and named: Set<String>, into problems: inout ProblemList
   ) {

@@ -121,7 +121,7 @@ extension PartialConfiguration {
     let siblings = Settings.keys(below: prefix).map(\.name).sorted()
     let meant =
       siblings.contains(name + "_file") ? name + "_file" : Spelling.nearest(to: name, among: siblings)
-    // Right key, wrong section.
+    // The key may be right, but in the wrong section.
     if meant == nil {
       let seen = String(String.UnicodeScalarView(name.unicodeScalars.filter { !$0.isUnseen }))
       if let elsewhere = byPath.keys.sorted().first(where: { $0.hasSuffix("." + seen) }) {

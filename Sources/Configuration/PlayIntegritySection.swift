@@ -21,7 +21,8 @@ extension Configuration {
   /// Whether any app accepts Play Integrity tokens.
   package var takesPlayIntegrity: Bool { apps.contains { $0.attested?.play != nil } }
 
-  /// Lets the sandbox decode and consume tokens, unless the configuration names another server.
+  /// Uses the sandbox's emulated Google to decode Play Integrity tokens and to consume App Check tokens. A
+  /// service account in the configuration takes precedence.
   package mutating func useGoogle(of account: ServiceAccount, at url: String) {
     if play?.settings == nil { play?.settings = PlayIntegritySettings(account, url: url) }
     if let setting = appCheck, setting.consumes, setting.consumption == nil {

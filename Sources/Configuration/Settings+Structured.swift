@@ -1,4 +1,5 @@
-// Declares the keys of lists and of sections that the operator names, and the shape of the whole file.
+// Declares the settings of callers, apps, chat desks, appointments, brakes and GMS, and the shape of the
+// whole file.
 
 import API
 import Callers
@@ -277,7 +278,7 @@ extension Settings {
       "Whether to `refuse` or `allow` fields outside the schema."),
     TextForm<ConfigurationBuilder.OtherFields>.choice)
 
-  /// The keys of sections that are lists or have names that the operator chooses.
+  /// All settings that are not in `scalars`.
   static let structured: [Setting] =
     operators + [
       brakePerDay.setting,

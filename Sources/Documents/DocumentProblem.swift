@@ -65,7 +65,8 @@ public struct Refusal: Error, Hashable, Sendable {
       near.map { "did you mean \"\($0)\"? Otherwise use one of \(list)" } ?? "use one of \(list)")
   }
 
-  /// An unknown key.
+  /// The refusal of an unknown key. The remedy says how to write the key that was probably meant, or lists
+  /// the known keys.
   package static func unknownKey(_ name: String, known: [String]) -> Refusal {
     if known.contains(name + "_file") {
       return Refusal(

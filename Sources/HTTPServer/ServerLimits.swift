@@ -5,7 +5,8 @@ import Platform
 
 /// The limits for a server's clients. Each is the largest allowed value.
 public struct ServerLimits: Sendable {
-  /// Open connections. One more gets 503 and is closed.
+  /// Open connections. For one more, the server closes a connection whose client has finished writing and
+  /// still waits for a response. If there is none, the new connection gets 503 and is closed.
   public var connections: Int
   /// Whether the server closes the connection whose client has been silent longest when there is one too
   /// many, instead of refusing the new one. Each loop knows only its own connections, so such a server runs

@@ -1,5 +1,5 @@
-/// The deadlines of an event loop's registrations, at most one for each (slot), earliest first: a binary heap
-/// that knows the index of each slot.
+/// The deadlines of an event loop's registrations, at most one per slot: a binary heap with the earliest
+/// first, which knows the index of each slot.
 ///
 /// Moving a deadline later is one write to memory: the heap keeps the earlier time and checks again then. A
 /// connection with a thousand responses in a second pays for its idle deadline once.

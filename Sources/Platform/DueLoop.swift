@@ -34,7 +34,7 @@ public final class DueLoop: Sendable {
     }
   }
 
-  /// Begins no further items, and ends `run`.
+  /// Ends `run`. No further items begin.
   public func stop() {
     state.withLock { state in
       state.isStopped = true

@@ -84,7 +84,7 @@ public final class EventLoop: @unchecked Sendable {
     poller.wake()
   }
 
-  /// Waits until the loop has ended. Must not be called on the loop itself.
+  /// Waits until the loop has ended. Do not call it on the loop itself: it would wait for itself.
   public func join() { queue.sync {} }
 
   // MARK: Work from anywhere

@@ -16,7 +16,8 @@ public final class EventLoopGroup: Sendable {
   /// A group of one loop that belongs to another group. The other group ends the loop.
   public init(sharing loop: EventLoop) { loops = [loop] }
 
-  /// Ends all loops and waits until they have ended. Must not be called on one of them.
+  /// Ends all loops and waits until they have ended. Do not call it on one of these loops: it would wait for
+  /// itself.
   public func shutdown() {
     for loop in loops { loop.stop() }
     for loop in loops { loop.join() }

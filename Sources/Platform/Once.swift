@@ -1,4 +1,4 @@
-// Carries a value that must not be copied into a closure that runs once.
+// Passes a noncopyable value to a closure that runs once.
 
 import Synchronization
 

@@ -40,9 +40,9 @@ public enum ProcessSetup {
   /// Opens `/dev/null` in place of standard input, output and error if they are closed. Call it first.
   public static func openStandardDescriptors() { callgate_open_standard_descriptors(1) }
 
-  /// Opens `/dev/null` in place of closed standard streams, too, but writing to an output that was closed
-  /// still fails. Without this, a database file could get the number of that output, and then the text that
-  /// is written to it.
+  /// Like `openStandardDescriptors`, but writing to an output that was closed still fails. Without an open
+  /// descriptor in its place, a database file could get the number of that output, and then the text that is
+  /// written to it.
   public static func occupyStandardDescriptors() { callgate_open_standard_descriptors(0) }
 
   /// Keeps keys and tokens out of core files and from other processes of the same user.

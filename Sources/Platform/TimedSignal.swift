@@ -1,4 +1,4 @@
-// Lets a thread wait for a signal, for a limited time that no change of the wall clock makes longer.
+// Lets a thread wait for a signal, with a timeout that a change of the wall clock cannot extend.
 
 import Glibc
 

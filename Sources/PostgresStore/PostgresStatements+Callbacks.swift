@@ -9,7 +9,7 @@ extension PostgresStatements {
 
   // MARK: Reading
 
-  /// The dedupe entries of the first release, with the records that they name.
+  /// The dedupe entries of an older release, by their ids, with the records that they name.
   static let formerPlaces = PostgresStatement(
     name: "callgate_former_places",
     sql: """

@@ -126,7 +126,8 @@ struct SQLiteRow {
 
   func id(_ column: Int32) -> StoreID? { StoreID(bytes: blob(column)) ?? unreadable() }
 
-  /// Makes the statement fail. Otherwise the value would count as absent, and might be written back so.
+  /// Makes the statement fail. Otherwise the value would count as absent, and a later write could replace it
+  /// with NULL.
   func unreadable<Value>() -> Value? {
     statement.isUnreadable = true
     return nil

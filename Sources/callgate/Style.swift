@@ -18,7 +18,7 @@ struct Style {
   /// Whether texts get colors.
   let isColoured: Bool
 
-  /// The style of a stream.
+  /// The style of a stream: with colors on a terminal, unless `NO_COLOR` or `TERM=dumb` is set.
   init(_ descriptor: Int32, environment: [String: String] = ProcessEnvironment.variables()) {
     isColoured =
       isatty(descriptor) == 1 && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"

@@ -46,10 +46,10 @@ extension Problem {
     return problem
   }
 
-  /// The problem if no endpoint has the path.
+  /// The problem for a path that no endpoint has.
   package static var noEndpoint: Problem { noEndpoint(meaning: nil) }
 
-  /// The problem if no endpoint has the path.
+  /// The problem for a path that no endpoint has.
   /// - Parameter path: A path that the client probably meant.
   package static func noEndpoint(meaning path: String?) -> Problem {
     let suggestion = path.map { "Did you mean \($0)? " } ?? ""

@@ -86,8 +86,8 @@ package final class AppRegistry: Sendable {
   /// The app of a request, or why the request has none. Stops are checked before that refusal, and need the
   /// app.
   package enum Claim: Sendable {
-    /// The app that the request names and may use. Without a name, an installation's own app, or the only app
-    /// that lists the caller; nil if there is none.
+    /// The app that the request names and may use. Without a name: for an installation, its own app;
+    /// otherwise the only app that lists the caller, or nil.
     case admitted(App?)
     /// An app that the caller may not use: it does not list the caller, or the caller is an installation of
     /// another app.

@@ -1,4 +1,4 @@
-// What an authentication needs in addition to the request, and what it returns.
+// The inputs of an authentication besides the request, and its results.
 
 package import API
 package import Installations

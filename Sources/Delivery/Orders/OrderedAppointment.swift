@@ -58,9 +58,11 @@ extension Undelivered {
   enum Sequel {
     /// The appointment ends: another attempt would fail too, or the phone may ring.
     case ends
-    /// The appointment waits for another attempt, for as long as the provider requested, if it named a time.
-    /// - isTry: Whether this attempt counts. Otherwise nothing was tried: this process is shutting down, or
-    ///   was too slow.
+    /// Another attempt follows. The value is the wait that the queue or the provider requires; nil leaves it
+    /// to `OrderedAppointment.wait`.
+    /// - isTry: Whether this attempt counts. False if it was given up before anything was tried, for example
+    ///   because the process is shutting down, the turn came too late, or a reload changed the Talkdesk
+    ///   account.
     case waits(Duration?, isTry: Bool)
   }
 
@@ -76,7 +78,7 @@ extension Undelivered {
       .notAccepted(.forbidden), .notAccepted(.refused), .unknown:
       .ends
     case .inProgress, .mismatch, .duplicate, .exhausted:
-      // A mark checks neither keys nor numbers, and uses no allowances.
+      // These cases cannot occur: a mark checks neither keys nor numbers, and uses no allowances.
       .ends
     }
   }

@@ -81,8 +81,8 @@ public struct DrillReport: Sendable {
     closing = Self.closing(report.outcome, request)
   }
 
-  /// The verdict on a response's status; 0 if there was none. Refusals are the statuses that Talkdesk
-  /// documents. After any other error a later request may succeed, or the outcome is unknown.
+  /// The verdict on a response's status; 0 if there was no response. Refusals are the errors that Talkdesk
+  /// documents as refusals. After any other error a later request may succeed, or the outcome is unknown.
   private static func verdict(status: Int) -> Verdict {
     switch status {
     case 200..<300: .accepted

@@ -20,7 +20,7 @@ public struct NewKey: Sendable {
     case exists(path: String)
     /// The folder does not exist, or the path names a folder or is too long.
     case unusablePath(String, reason: String)
-    /// The system does not allow a write there.
+    /// The system does not allow a write to this path.
     case refused(path: String, reason: String)
     /// The write failed; the partial file is removed.
     case incomplete(path: String, reason: String)

@@ -30,7 +30,7 @@ public struct ProbeReport: Sendable {
     public let milliseconds: Int64
   }
 
-  /// The requests, in their order.
+  /// One line for each request, in the order sent.
   public internal(set) var lines: [Line] = []
 
   /// The verdict on the whole probe.

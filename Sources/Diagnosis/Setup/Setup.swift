@@ -22,7 +22,7 @@ public struct Setup: Sendable {
   public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
     /// These files exist already.
     case exists([String])
-    /// The system does not allow a write there.
+    /// The system does not allow a write to this path.
     case refused(path: String, reason: String)
     /// The path cannot be used as a folder.
     case unusable(path: String, reason: String)

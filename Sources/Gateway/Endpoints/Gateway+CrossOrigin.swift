@@ -7,7 +7,9 @@ import Handling
 import Serving
 
 extension Gateway {
-  /// The CORS response fields for a browser; nil for other clients.
+  /// The CORS fields of a response. Nil if the endpoint is not for web pages, for a preflight (`options` adds
+  /// its fields), and if no origins are configured. Without `Origin`, only a cacheable response gets a field:
+  /// `Vary`.
   func crossOriginFields(_ endpoint: Endpoint?, _ request: borrowing Request) -> PreparedFields? {
     guard let endpoint, endpoint.audience == .apps || endpoint.audience == .agents else { return nil }
     // Without `Origin`, only a cacheable response needs `Vary`.

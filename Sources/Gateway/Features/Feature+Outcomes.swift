@@ -44,7 +44,7 @@ extension Feature {
 }
 
 extension NightlyReport {
-  /// The nightly report of a server, from Talkdesk's API.
+  /// Creates a report that is downloaded from Talkdesk's API with the current configuration.
   fileprivate convenience init(_ wiring: Wiring) {
     let (runtime, generations) = (wiring.runtime, wiring.generations)
     let (clock, transport) = (wiring.clock, wiring.upstreams.transport)

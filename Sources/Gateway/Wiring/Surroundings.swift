@@ -14,7 +14,8 @@ struct Surroundings: Sendable {
   let log: Log
   let metrics: ServiceMetrics
   let clock: any TimeSource
-  /// The separate output of audit lines; nil if they go into the log.
+  /// Writes the audit lines if they form a chain or have their own file. Nil if they go through the log's
+  /// sink.
   let trail: AuditTrail?
   /// The number of event loops that serve requests.
   let loops: Int

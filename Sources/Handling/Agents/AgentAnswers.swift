@@ -1,5 +1,5 @@
-// Turns the result of a tool into a sentence for the agent to say, and the document that the HTTP endpoint
-// returns.
+// Turns the result of a tool into a sentence for the agent to say and into the document that the HTTP
+// endpoint returns.
 
 import API
 import Callbacks

@@ -207,7 +207,8 @@ extension Handlers {
 }
 
 extension Denial {
-  /// Whether an allowance is the reason: allowances are evaluated last.
+  /// Whether an allowance is the reason: it is exhausted, or its store cannot be read. Rules after that one
+  /// were not evaluated.
   fileprivate var isOfAllowance: Bool {
     switch code {
     case .rateLimited, .quotaExhausted, .storeUnavailable: true

@@ -1,4 +1,4 @@
-// The verification codes of installations' callbacks.
+// Creates the verification codes for callbacks of installations, and opens those of saved records.
 
 import API
 import Callers

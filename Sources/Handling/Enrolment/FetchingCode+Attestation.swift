@@ -1,4 +1,5 @@
-// Verifies the attestation in a first request for an installation, and takes its single use.
+// Verifies the attestation in a first request for an installation, and uses it up, because each attestation
+// works only once.
 
 import API
 import AskingGoogle

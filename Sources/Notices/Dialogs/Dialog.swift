@@ -31,7 +31,7 @@ package struct Dialog: Sendable {
   /// The heading if an agent is known to be available.
   package static let agentAvailable = "Agent is available right now"
 
-  /// Asks whether the customer is ready: connect, snooze, cancel.
+  /// Asks whether the customer is ready, and offers to connect, snooze or cancel.
   ///
   /// - Parameters:
   ///   - heading: The menu's heading.

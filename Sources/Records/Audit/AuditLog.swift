@@ -10,7 +10,8 @@ package struct AuditLog: Sendable {
   let metrics: ServiceMetrics
   /// The log whose format audit lines have if there is no trail.
   let log: Log
-  /// The separate output of audit lines; nil if they share the log's output.
+  /// Writes the audit lines if they form a chain or have their own file. Nil if they go through the log's
+  /// sink.
   package let trail: AuditTrail?
   /// The trail in strict mode, where no secret leaves before its line is on the disk; otherwise nil.
   package var strict: AuditTrail? { trail.flatMap { $0.isRequired ? $0 : nil } }

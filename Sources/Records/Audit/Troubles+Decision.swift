@@ -1,10 +1,10 @@
-// Counts a refused request under the problem that it met, when its audit line is written.
+// Counts a refused request toward the server problem that caused it, when its audit line is written.
 
 import API
 import Platform
 
 extension Troubles {
-  /// Counts a refused or failed request under the problem that it met.
+  /// Counts a refused or failed request toward the server problem that caused it, if one did.
   @inline(never) func met(by record: borrowing AuditRecord, at time: UnixTime) {
     guard let code = record.code else { return }
     switch code {

@@ -16,11 +16,11 @@ final class EmulatedTokenIssuer: Sendable {
 
   /// The reason why a bearer token is refused.
   enum Failure: Error, Hashable, Sendable {
-    /// Not a JWT in compact form, or without the expected claims.
+    /// The token is not a JWT in compact form, or lacks the expected claims.
     case malformed
-    /// Another key signed it, or it was changed.
+    /// Another key signed the token, or the token was changed.
     case notIssuedHere
-    /// For another API, or another address of this one.
+    /// The token is for another API, or for another address of this one.
     case wrongAudience
     /// The token's `exp` has passed.
     case expired

@@ -53,7 +53,7 @@ package final class Generation: Sendable {
   package let decider: Decider
   /// The scopes of the tokens that the server vends.
   package let scopes: TokenScopes
-  /// The chat desks by their names.
+  /// The chat desks by name.
   package let desks: [String: ServedDesk]
   /// The rules for pages of other origins.
   package let crossOrigin: CrossOrigin

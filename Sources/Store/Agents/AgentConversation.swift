@@ -1,4 +1,5 @@
-// The conversation in which an AI agent requests a callback, which tells repeated requests from new ones.
+// Identifies the conversation in which an AI agent requests a callback, so that the store can tell a repeated
+// request from a new one.
 
 import Gate
 

@@ -47,8 +47,9 @@ public protocol AppointmentStore: Sendable {
   func mark(_ id: CallbackID, for due: Instant, deadline: Instant, _ handover: CallHandover?)
     async throws(StoreError) -> Bool
 
-  /// The record after a booking or an end whose commit was in doubt. No earlier transaction of this process
-  /// that was in doubt can change the record afterwards. Throws as long as that is not certain.
+  /// Reads a record, to find out after an error in doubt whether an appointment was booked or ended. Once
+  /// this function returns, no earlier transaction in doubt of this process can still change the record.
+  /// Throws until that is certain.
   ///
   /// - Returns: Nil if there is no such record, and never will be.
   func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback?

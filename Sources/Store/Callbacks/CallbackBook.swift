@@ -225,7 +225,7 @@ package struct CallbackBook: Sendable {
         alias: intent.alias, outcome: nil, consent: intent.consent,
         conversation: intent.conversation?.id),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,
-      // The record stays as long as its key and its dedupe entry, which point to it, and as its code.
+      // The record lasts at least as long as its key, its dedupe entry (both point to it) and its code.
       expires: max(
         time.adding(intent.terms.retention), abandoned, names.key == nil ? .min : keyExpires, placeExpires,
         code?.until.nanosecondsSinceEpoch ?? .min),

@@ -6,17 +6,18 @@ public import Texts
 /// The record of a callback, with a masked number. Only the sealed content of an appointment has the full
 /// number.
 public struct StoredCallback: Hashable, Sendable {
-  /// The status of a callback. docs/build/callbacks.md lists the statuses and their changes.
+  /// The status of a callback. docs/build/callbacks.md lists the statuses and their changes. The provider is
+  /// Talkdesk or, for a ticket, the chat desk.
   public enum Status: String, Sendable, CaseIterable {
     /// An appointment that waits for its time.
     case scheduled
-    /// Saved. The request to Talkdesk may have started.
+    /// Saved. The request to the provider may have started.
     case pending
-    /// Talkdesk accepted the callback.
+    /// The provider accepted the request.
     case accepted
-    /// Talkdesk certainly did not accept the callback.
+    /// The provider certainly did not accept the request.
     case failed
-    /// Talkdesk may have accepted the callback. The server cannot tell.
+    /// The provider may have accepted the request. The server cannot tell.
     case unknown
     /// An appointment that its owner canceled or did not confirm, or that ended with its installation.
     case cancelled

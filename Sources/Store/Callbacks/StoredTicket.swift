@@ -10,7 +10,7 @@ public struct StoredTicket: Hashable, Sendable {
     public let id: String
     /// The URL of the ticket's channel.
     public let channelURL: String
-    /// Whether the first message was sent. Also false if the request had none.
+    /// Whether the first message was certainly sent. False if that is unknown, and if the request had none.
     public let isMessageSent: Bool
 
     public init(id: String, channelURL: String, isMessageSent: Bool) {

@@ -23,7 +23,7 @@ public protocol NoticeStore: Sendable {
   /// Removes the device of an installation, if it has one, and frees its webhook names.
   func removeDevice(of installation: InstallationIdentity) async throws(StoreError)
 
-  /// The device of an installation.
+  /// The registered device of an installation; nil if it has none.
   func device(of installation: InstallationIdentity) async throws(StoreError) -> StoredDevice?
 
   /// Records that a webhook has accepted a notification for a device, so that the installation keeps the

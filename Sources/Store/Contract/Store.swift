@@ -56,6 +56,6 @@ public enum StoreSharing: Sendable {
   case process
   /// Usually no other process, but another one on this machine could.
   case machine
-  /// Other instances.
+  /// Other instances of the server, on any machine.
   case instances
 }

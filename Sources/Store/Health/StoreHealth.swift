@@ -96,7 +96,8 @@ public final class StoreHealth: Sendable {
     }
   }
 
-  /// The moment of a transaction that has its locks.
+  /// The current time by this machine's clock and by the store's, for a transaction. Call it once the
+  /// transaction has its locks.
   ///
   /// - Parameter database: The time by the database's clock, if the transaction has read it.
   package func turn(database: Instant? = nil) -> TurnTime {

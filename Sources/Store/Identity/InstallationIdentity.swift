@@ -5,7 +5,7 @@
 /// installation.
 public struct InstallationIdentity: Hashable, Sendable {
   public let id: InstallationID
-  /// The generation of the secret. 0 in rows of a release that did not have this column.
+  /// The generation of the secret. 0 in rows of a release without this column.
   public let generation: Int64
 
   public init(_ id: InstallationID, generation: Int64) {

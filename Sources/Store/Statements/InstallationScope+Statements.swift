@@ -1,4 +1,5 @@
-// The statements with which a change of an installation reads and writes, the same for both databases.
+// The SQL statements for changing an installation: the reads before the change and the writes, for both
+// databases.
 
 package import Gate
 import JOSE

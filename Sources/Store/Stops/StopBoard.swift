@@ -18,7 +18,7 @@ public final class StopBoard: Sendable {
   private struct Unsaved {
     let number: Int
     var stop: Stop
-    /// Whether the store failed to save the stop. Otherwise it is still saving it, or will.
+    /// Whether the store failed to save the stop. False while the save is running or still to come.
     var isGivenUp = false
   }
 

@@ -73,9 +73,9 @@ public struct TalkdeskID: TokenIssuer {
     return credentials.contains { $0.clientID == token.clientID }
   }
 
-  /// Gets a token: tries each credential in turn until one is not refused as invalid, and retries after
-  /// temporary failures, all before the deadline. A credential that was refused while another was accepted is
-  /// tried last for a while.
+  /// Gets a token before the deadline. Tries the credentials in turn: if Talkdesk ID refuses one as invalid,
+  /// or its signer fails, the next one is used. Retries after temporary failures. A credential that was
+  /// refused while another was accepted is tried last for a while.
   ///
   /// - Parameters:
   ///   - scope: the requested scope, words separated by spaces; empty requests the client's whole scope.

@@ -407,7 +407,7 @@ public actor TransitSigner {
 }
 
 extension SignatureAlgorithm {
-  /// Vault's name of the hash.
+  /// Vault's name for the hash.
   fileprivate var hashName: String {
     switch self {
     case .ES256, .PS256, .RS256, .EdDSA: "sha2-256"

@@ -21,7 +21,8 @@ package enum VaultAnswer {
 
   /// The public side of a key.
   package struct Key: Sendable {
-    /// Vault's name of its type, such as `ecdsa-p256`: at most 32 letters, digits and hyphens, or else `unknown`.
+    /// Vault's name for the key's type, such as `ecdsa-p256`: at most 32 letters, digits and hyphens, or else
+    /// `unknown`.
     package let type: String
     /// Whether keys of this type sign (`supports_signing`).
     package let signs: Bool

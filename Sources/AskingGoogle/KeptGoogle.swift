@@ -25,8 +25,8 @@ package final class KeptGoogle: Sendable {
     self.log = log
   }
 
-  /// The decoder for a configuration. A reload may have fixed an earlier failure, so the next request goes to
-  /// Google.
+  /// The decoder for a configuration; nil without settings. A reload may have fixed an earlier failure, so
+  /// the next request goes to Google.
   package func decoder(_ settings: PlayIntegritySettings?) -> PlayIntegrityDecoder? {
     state.withLock { state in
       if let kept = state.decoder, kept.settings == settings {
@@ -38,8 +38,8 @@ package final class KeptGoogle: Sendable {
     }
   }
 
-  /// The consumer of App Check tokens for a configuration. As with `decoder`, the next request goes to
-  /// Google.
+  /// The consumer of App Check tokens for a configuration; nil without settings. As with `decoder`, the next
+  /// request goes to Google.
   package func consumer(_ settings: AppCheckConsumption?) -> AppCheckConsumer? {
     state.withLock { state in
       if let kept = state.consumer, kept.settings == settings {

@@ -99,7 +99,7 @@ extension CallbackRequest {
 }
 
 extension FieldProblems {
-  /// The proof of the number; `null` counts as absent.
+  /// The proof of the number. Nil if it is absent, `null` or wrong; only a wrong one is a mistake.
   fileprivate mutating func proof(in body: JSONObject) -> String? {
     let text = body["number_proof"] == .null ? nil : string("number_proof", in: body)
     guard let text else { return nil }
@@ -110,7 +110,7 @@ extension FieldProblems {
     return text
   }
 
-  /// The customer's consent; `null` counts as absent.
+  /// The customer's consent. Nil if it is absent, `null` or wrong; only a wrong one is a mistake.
   fileprivate mutating func consent(in body: JSONObject, _ known: [String]?) -> GivenConsent? {
     guard let value = body["consent"], value != .null else { return nil }
     guard let members = value.object else {
@@ -132,7 +132,7 @@ extension FieldProblems {
     return GivenConsent(text: text, at: Instant(seconds: at.seconds))
   }
 
-  /// A member's time, to the second; `null` counts as absent.
+  /// A member's time, to the second. Nil if it is absent, `null` or wrong; only a wrong one is a mistake.
   mutating func time(_ name: String, in object: JSONObject) -> Instant? {
     if case .null = object[name] { return nil }
     guard let value = object[name] else { return nil }

@@ -16,7 +16,7 @@ extension Configuration {
     public let scope: String?
     /// How the app gets its tokens.
     public let delivery: Delivery
-    /// The chat desk whose session tokens the app gets instead of Talkdesk's tokens.
+    /// The chat desk whose session tokens the app gets; nil if it gets Talkdesk's tokens.
     public let desk: String?
     /// The app's Talkdesk numbers, the default first; empty for those of `callbacks`.
     public let talkdeskPhoneNumbers: [String]

@@ -21,7 +21,8 @@ extension Configuration {
     if takesAdminToken { admin.token = token }
   }
 
-  /// Lets the sandbox sign App Check tokens, unless the configuration names other keys.
+  /// Makes the server trust the sandbox's keys for App Check tokens, unless the configuration names another
+  /// URL of keys.
   package mutating func useKeysOfAppCheck(at url: String) {
     if appCheck?.keysURL == Settings.appCheckKeysURL { appCheck?.keysURL = url }
   }

@@ -96,7 +96,8 @@ extension ConfigurationBuilder {
     return notices
   }
 
-  /// Leaves out a provider in the sandbox, whose notifications must not leave this machine.
+  /// Reports that the sandbox does not use a configured provider, because its notifications would leave this
+  /// machine. Always returns nil.
   private mutating func unused<Provider>(_ provider: Provider?, _ setting: Setting) -> Provider? {
     if provider != nil, let place = partial.entries[setting]?.place {
       problems.note(

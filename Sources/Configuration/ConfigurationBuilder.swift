@@ -33,7 +33,7 @@ package struct ConfigurationBuilder {
   /// The maximum size of a certificate chain or a JWK set, in bytes (as `JWKSet.maximumBytes`).
   package static let maximumDocumentBytes = 256 * 1024
 
-  /// Opens a mapping for reading. Any other node is a problem.
+  /// Opens a mapping for reading. For any other node, records a problem and returns nil.
   mutating func open(_ node: DocumentNode, path: String) -> MappingReader? {
     let members = MappingReader(node, path: path)
     problems.add(contentsOf: members.problems)

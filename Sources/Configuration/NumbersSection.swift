@@ -148,7 +148,8 @@ extension Configuration {
   /// Whether callers can prove that a number is theirs.
   package var provesNumbers: Bool { numbers?.claim != nil || numbers?.firebase != nil }
 
-  /// Lets the sandbox sign proofs of numbers, unless the configuration names other keys.
+  /// Makes the server trust the sandbox's keys for proofs of numbers, unless the configuration names another
+  /// URL of keys.
   package mutating func useKeysOfNumberProofs(at url: String) {
     if numbers?.firebase?.keysURL == Settings.numberKeysURL { numbers?.firebase?.keysURL = url }
   }

@@ -58,7 +58,7 @@ package struct MappingReader {
   /// Whether the mapping has a member.
   package func has(_ name: String) -> Bool { node[name] != nil }
 
-  /// The value under a key.
+  /// The node under a key; nil if the key is missing.
   package mutating func node(_ name: String) -> DocumentNode? {
     asked.insert(name)
     return node[name]
@@ -97,7 +97,7 @@ package struct MappingReader {
     return members
   }
 
-  /// The value of a node found under a key.
+  /// The value of a node found under a key. Nil after a problem.
   package mutating func value<Value>(_ node: DocumentNode, at key: String, _ form: TextForm<Value>) -> Value?
   {
     guard case .text(let text, _) = node.content, !node.isNothing else {
@@ -112,7 +112,7 @@ package struct MappingReader {
     }
   }
 
-  /// The values of a node found under a key, with their positions.
+  /// The values of a node found under a key, with their positions. Nil after a problem.
   package mutating func values<Value>(
     _ node: DocumentNode, at key: String, _ form: TextForm<Value>
   ) -> [(value: Value, place: DocumentPlace)]? {

@@ -21,12 +21,12 @@ package struct FetchCodeRequest: Sendable, Equatable {
   /// The app's description of itself.
   package let client: InstallationClient
   package let form: Form
-  /// The attestation of the app, with a first request.
+  /// The attestation of the app, which only a first request may have; nil without one.
   package let attestation: AttestationEvidence?
   /// The thumbprint of the phone's key (RFC 7638). Only the thumbprint in the first request counts; polls
   /// repeat it.
   package let key: SHA256Digest?
-  /// The secret of the installation that a first request with an attestation may replace.
+  /// The secret of the installation that a first request with an attestation may replace; nil without one.
   package let replacing: String?
 
   /// The maximum size of a request's body, in bytes. An attestation may be large.

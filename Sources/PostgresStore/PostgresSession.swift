@@ -114,8 +114,8 @@ package final class PostgresSession: DatabaseSession {
     guard isAll else { throw open }
   }
 
-  /// Waits for transactions in doubt, so that a withdrawn callback cannot begin later, and the outcome of a
-  /// booking or an end is known.
+  /// Waits for transactions in doubt, so that a withdrawn callback cannot begin later, and so that it is
+  /// known whether an appointment was booked or ended.
   ///
   /// - Returns: Whether all of them have ended.
   func settleDoubts(_ marks: [PostgresMark]) throws(StoreError) -> Bool {

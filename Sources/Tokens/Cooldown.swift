@@ -73,7 +73,7 @@ package struct Cooldown {
     }
   }
 
-  /// The pause that the provider requests, at least a second.
+  /// The pause that the provider requests, limited to 1–60 seconds; nil if it requests none.
   private static func demand(_ error: TokenExchangeError) -> Duration? {
     switch error {
     case .rateLimited(let wait?), .unavailable(_, let wait?): max(.seconds(1), min(wait, RetryAfter.cap))

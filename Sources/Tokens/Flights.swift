@@ -23,7 +23,7 @@ struct Flights {
     /// Ends the exchange when it has taken too long.
     var watchdog: Task<Void, Never>?
     var waiters: [WaiterID: Waiter] = [:]
-    /// The trace of the first waiting request that has one.
+    /// The trace of the first waiting request that has one; nil if none has one.
     var trace: TraceContext?
 
     /// Completes all waiting requests. Do not call it with a lock held.

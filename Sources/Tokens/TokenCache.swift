@@ -221,7 +221,7 @@ struct TokenCache {
     }
   }
 
-  /// The cool-down of a scope that lasts longest.
+  /// The active cool-down of a scope that lasts longest; nil if none is active.
   func coolingDown(
     _ scope: Int, now: MonotonicTime
   ) -> (cause: TokenExchangeError, remaining: Duration)? {
@@ -249,7 +249,7 @@ struct TokenCache {
     }
   }
 
-  /// Starts a renewal, or postpones it until a cool-down ends.
+  /// Starts a renewal. During a cool-down, postpones it until that ends, and returns nil.
   private mutating func renew(_ scope: Int, now: MonotonicTime) -> ExchangeID? {
     if let (_, rest) = coolingDown(scope, now: now) {
       entries[scope].renewAt = Expiry(now + rest)

@@ -8,21 +8,21 @@ public struct TokenSourceStatus: Sendable {
     public var scope: String
     /// The remaining life of the cached token; nil if none may be vended.
     public var expiresIn: Duration?
-    /// The cached token's fingerprint.
+    /// The cached token's SHA-256 in hex; nil if none may be vended.
     public var sha256: String?
     /// Whether the cached token was vended since it was obtained.
     public var isUsed: Bool
-    /// The time until the token is due for renewal; negative after that.
+    /// The time until the cached token is due for renewal; negative after that. Nil if none may be vended.
     public var renewsIn: Duration?
     /// Whether an exchange is running.
     public var isExchanging: Bool
-    /// The active cool-down for this scope: cause and time left.
+    /// The active cool-down for this scope: cause and time left. Nil if none is active.
     public var coolDown: (cause: TokenExchangeError, remaining: Duration)?
     /// The latest request to Talkdesk ID that has ended, with its credential's name; nil before the first.
     public var lastRequest: TokenRequestReport?
-    /// The time since that request ended.
+    /// The time since that request ended; nil before the first.
     public var lastRequestAge: Duration?
-    /// The name of the credential that Talkdesk ID accepted last.
+    /// The name of the credential that Talkdesk ID accepted last; nil if it has accepted none yet.
     public var acceptedCredential: String?
   }
 

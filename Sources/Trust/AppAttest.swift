@@ -65,7 +65,7 @@ public struct AppAttestPolicy: Sendable {
 public struct AppAttestTerms: Sendable {
   /// The app's id, from team id and bundle id: `ABCDE12345.com.example.shop`.
   public let appID: String
-  /// The oldest build that passes, for phones that report it.
+  /// The oldest build that passes, for phones that report theirs; nil if all builds pass.
   public let atLeast: BuildNumber?
 
   public init(appID: String, atLeast: BuildNumber?) {
@@ -173,9 +173,9 @@ private struct AttestedAuthenticator {
   let credentialID: [UInt8]
   /// The key's point as 65 bytes, uncompressed.
   let point: [UInt8]
-  /// The category that iOS 27 reports.
+  /// The category that iOS 27 reports; nil if the phone reports none.
   var category: UInt32?
-  /// The CFBundleVersion that iOS 27 reports.
+  /// The CFBundleVersion that iOS 27 reports; nil if the phone reports none.
   var build: String?
 
   /// The flag of an attested credential. The flag of extensions is ignored, because it does not show whether

@@ -36,7 +36,7 @@ package struct APIOperation: Sendable {
   /// The explanation for clients: paragraphs, with `code` between backticks.
   let description: String
   var parameters: [APIParameter] = []
-  /// The required content of a request.
+  /// The required content of a request; nil if a request needs none.
   var content: APIContent?
   /// The responses to a successful request.
   let answers: [APIAnswer]
@@ -140,7 +140,7 @@ extension APIParameter {
 /// One form of content.
 struct APIContent: Sendable {
   let type: String
-  /// Another media type with the same members.
+  /// Another media type with the same members; nil if there is none.
   var otherType: String?
   let schema: JSONValue
   var examples: [(name: String, value: JSONValue)] = []

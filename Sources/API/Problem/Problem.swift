@@ -95,13 +95,13 @@ public struct Problem: Error, Sendable {
   public var detail: String
   /// The mistakes by member.
   public var fields: [FieldProblem] = []
-  /// The rule that refused.
+  /// The rule that refused; nil if none did.
   public var rule: String?
-  /// The seconds until a retry makes sense.
+  /// The seconds until a retry makes sense; nil if that is not known, or if a retry does not help.
   public var retryAfter: Int?
   /// When the server next accepts requests, RFC 3339.
   public var nextOpen: String?
-  /// The id of the callback or ticket that the problem is about.
+  /// The id of the callback or ticket that the problem is about; nil if it is about none.
   public var id: String?
   /// A time that can be booked instead.
   package struct Offer: Hashable, Sendable {
@@ -116,7 +116,7 @@ public struct Problem: Error, Sendable {
     }
   }
 
-  /// Times that can be booked instead. The document names them only for a full time.
+  /// Times that can be booked instead. The document names them only for a full slot.
   package var alternatives: [Offer]?
   /// Whether a duplicate is a second appointment for one number.
   package var isOfAppointment = false

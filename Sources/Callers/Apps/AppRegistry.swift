@@ -14,7 +14,7 @@ package final class App: Sendable {
   package let scope: String?
   /// Whether its tokens come by push.
   package let isPushed: Bool
-  /// The chat desk whose session tokens the app gets instead of Talkdesk's tokens.
+  /// The chat desk whose session tokens the app gets; nil if it gets Talkdesk's tokens.
   package let desk: String?
   /// Whether its chat desk accepts tickets.
   package let takesTickets: Bool

@@ -38,7 +38,8 @@ package enum Applicant: Sendable {
     }
   }
 
-  /// The app that an installation belongs to. The app's `callers` need not list installations.
+  /// The app of an installation, or of an enrollment that no user authorizes; nil for other callers. The
+  /// app's `callers` need not list either of them.
   package var installedFor: String? {
     switch self {
     case .caller(let caller): caller.installedFor

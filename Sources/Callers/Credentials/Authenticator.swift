@@ -169,7 +169,8 @@ package final class Authenticator: Sendable {
     return .caller(anonymous)
   }
 
-  /// The key in the header that GMS clients use (`apikey`), on the paths that they call.
+  /// The key in the header that GMS clients use (`apikey`), on the paths that they call; nil elsewhere or
+  /// without that header.
   private func gmsKey(_ request: borrowing Request) -> Range<Int>? {
     guard let range = request.value(of: .apiKey), request.pathStarts(with: "/genesys/")
     else { return nil }

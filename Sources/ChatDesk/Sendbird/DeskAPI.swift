@@ -31,7 +31,7 @@ enum DeskAPI {
     SendbirdRequest(.newCustomer, to: .desk, "\(base)/customers", ["sendbirdId": .string(user.text)])
   }
 
-  /// Creates a ticket.
+  /// Creates a ticket for a customer of the desk.
   static func create(_ ticket: NewTicket, for customer: CustomerID) -> SendbirdRequest {
     var content: JSONObject = [
       "channelName": .string(ticket.title), "customerId": .number(JSONNumber(customer.number)),

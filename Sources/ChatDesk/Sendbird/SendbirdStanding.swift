@@ -17,7 +17,7 @@ struct SendbirdStanding {
   private var suspects: [Int: SendbirdReport] = [:]
   private var cooldowns: [Cooldown.Kind: Cooldown] = [:]
 
-  /// The active cool-down that lasts longest.
+  /// The active cool-down that lasts longest; nil if none is active.
   func coolingDown(_ now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
     cooldowns.values.compactMap { $0.rest(at: now) }.max { $0.remaining < $1.remaining }
   }

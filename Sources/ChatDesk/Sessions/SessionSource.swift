@@ -242,7 +242,7 @@ package final class SessionSource: Sendable {
     package let users: Int
     /// The latest request whose result applies to all users; nil before the first.
     package let latest: SendbirdReport?
-    /// The time since that request ended.
+    /// The time since that request ended; nil before the first.
     package let latestAge: Duration?
     /// The time left of the longest cool-down; nil if there is none.
     package let coolDown: Duration?

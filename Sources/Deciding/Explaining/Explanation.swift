@@ -17,7 +17,7 @@ public struct Explanation: Sendable {
   let verdicts: RuleVerdicts
   /// The reasons for the verdicts, in the same order.
   let reasons: [RuleReason]
-  /// The reason of a refusal that does not come from a rule.
+  /// The reason of a refusal that does not come from a rule; nil for a decision of the rules.
   let cause: String?
 
   /// The reason why a request without credentials is refused, for operators.

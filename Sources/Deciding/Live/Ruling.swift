@@ -15,7 +15,8 @@ package struct Ruling: ~Copyable, Sendable {
   /// The caller's remaining allowances, for the header fields of a successful response. Empty for a refusal,
   /// and for a request whose allowances the store takes with its record.
   package let statuses: [AllowanceStatus]
-  /// The reason that a remote policy gave for a refusal, or why it gave no decision. Only for the audit line.
+  /// The reason of the rule that refused or, if none did, of the first rule in audit mode that would have
+  /// refused and gives a reason; otherwise nil. Only for the audit line.
   package let reason: String?
   /// The result of the rules about the phone number; nil if there was none.
   package let ownership: NumberResult?

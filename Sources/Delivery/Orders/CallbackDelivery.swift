@@ -108,7 +108,7 @@ package final class CallbackDelivery: Sendable {
     let token: AccessToken
     let createdAt: Instant
     let cache: AuditRecord.CacheUse
-    /// The latest time for the first byte of an appointment's request.
+    /// The latest time for the first byte of an appointment's request; nil for an immediate callback.
     let startBy: MonotonicTime?
   }
 

@@ -307,8 +307,8 @@ package final class RetryingStore: Sendable {
   }
 
   /// Checks in the background whether a change of an installation, whose commit is in doubt, was made.
-  /// - Parameter step: Queries the store, and completes the change if it was made. Throws as long as that is
-  ///   not certain.
+  /// - Parameter step: Queries the store, and completes the change if it was made. Throws until that is
+  ///   certain.
   package func findOut(
     _ id: InstallationID, _ step: @escaping @Sendable () async throws(StoreError) -> Void
   ) {

@@ -11,7 +11,7 @@ public struct AllowanceCharge: Sendable {
   let rule: AllowanceRule
   let party: AllowanceParty
 
-  /// The key of the allowance.
+  /// The key under which stores save the state of the allowance.
   public var key: AllowanceKey { AllowanceKey(rule: rule.name, party: party) }
   /// How the allowance is counted.
   public var plan: AllowancePlan { rule.plan }
@@ -31,7 +31,7 @@ public struct AllowanceReceipt: Sendable {
   /// The state right after the charge.
   public let taken: AllowanceState
 
-  /// The key of the allowance.
+  /// The key under which stores save the state of the allowance.
   public var key: AllowanceKey { AllowanceKey(rule: rule.name, party: party) }
   /// How the allowance is counted.
   public var plan: AllowancePlan { rule.plan }

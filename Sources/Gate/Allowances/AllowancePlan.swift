@@ -65,7 +65,8 @@ public enum AllowancePlan: Sendable {
     }
   }
 
-  /// The state after taking `used` requests at one instant.
+  /// The state after taking `used` requests at one instant; nil for 0 requests, and for a quota outside its
+  /// zone's table.
   public func state(used: Int64, at now: Instant) -> AllowanceState? {
     switch self {
     case .rate(let rate): rate.state(used: used, at: now)

@@ -54,7 +54,8 @@ public struct Quota: Sendable {
     return state
   }
 
-  /// The state after taking `used` requests in the period of an instant.
+  /// The state after taking `used` requests in the period of an instant; nil for 0 requests, and outside the
+  /// zone's table.
   public func state(used: Int64, at now: Instant) -> AllowanceState? {
     guard used > 0, let start = periodStart(at: now) else { return nil }
     return AllowanceState(mark: start, count: used)
@@ -94,9 +95,9 @@ public struct Quota: Sendable {
 
   // MARK: The calendar
 
-  /// The state of the current period. A saved period that begins later is used unchanged: the clock was set
-  /// back, and used requests stay used. A state more than 400 days ahead is ignored: it comes from a rate
-  /// rule that had the same name before a reload.
+  /// The state of the current period; nil outside the zone's table. A saved period that begins later is used
+  /// unchanged: the clock was set back, and used requests stay used. A state more than 400 days ahead is
+  /// ignored: it comes from a rate rule that had the same name before a reload.
   private func current(_ state: AllowanceState?, at now: Instant) -> AllowanceState? {
     guard let start = periodStart(at: now) else { return nil }
     guard let state, state.mark >= start, state.mark <= start + 400, state.count >= 0 else {
@@ -105,7 +106,7 @@ public struct Quota: Sendable {
     return state
   }
 
-  /// The day number on which the period of an instant begins.
+  /// The day number on which the period of an instant begins; nil outside the zone's table.
   private func periodStart(at now: Instant) -> Int64? {
     guard let local = zone.localSeconds(at: now.seconds) else { return nil }
     return start(of: period, on: local.flooredDivision(by: 86_400).quotient)

@@ -97,7 +97,7 @@ public struct RateLimit: Hashable, Sendable {
     return .taken(AllowanceState(mark: taken.nanoseconds, count: taken.part))
   }
 
-  /// The state after giving back one request.
+  /// The state after giving back one request; nil if there is no saved state.
   ///
   /// Only the part that the request still occupies is given back, because time earned since then cannot be
   /// used twice. A request given back at once leaves no trace. A request given back later lets at most one

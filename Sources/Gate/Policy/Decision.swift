@@ -61,9 +61,10 @@ public struct Denial: Hashable, Sendable {
   /// `quotaExhausted`, opening hours, rates and quotas all allow the request at that time, unless other
   /// requests use the allowances first. If no such time exists, this is the time for the refusing rule alone.
   public var retryAfter: Int64?
-  /// The exhausted allowance's limit and reset time.
+  /// The exhausted allowance's limit and reset time; nil after any other refusal.
   public var status: AllowanceStatus?
-  /// The remote policy's decision and reason, or why it gave none. For operators, never for the caller.
+  /// The remote policy's decision and reason, or why it gave none; nil if another rule refused. For
+  /// operators, never for the caller.
   public var answer: RemoteAnswer?
 
   /// The reason why the rule refused, for operators. Nil if the rule's kind alone explains it.

@@ -142,7 +142,7 @@ enum RuleKeys {
 
   static let requirements = ["equals", "in", "at_least"]
 
-  /// The keys of a kind.
+  /// The keys of rules of a kind, beside `common`.
   static func keys(of kind: Rule.Kind.Word) -> [any DeclaredKey] {
     switch kind {
     case .hours: [timezone, weekly, closed, open]

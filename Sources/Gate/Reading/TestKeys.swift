@@ -3,7 +3,7 @@
 package import Documents
 import Platform
 
-/// The keys of a test.
+/// The keys of one test, and the words that their values may be.
 enum TestKeys {
   enum Verdict: String, CaseIterable { case allow, deny }
   enum Answer: String, CaseIterable { case allow, deny, fail }

@@ -59,7 +59,7 @@ struct Route {
 
   // MARK: Paths
 
-  /// A path that a client probably meant. Operators' paths are not suggested.
+  /// A path that a client probably meant; nil if none is similar. Operators' paths are not suggested.
   static func nearest(to request: borrowing Request) -> String? {
     // A longer path is hardly a typing mistake, and comparing it would take time.
     guard request.path.count <= 64 else { return nil }

@@ -70,17 +70,17 @@ extension Handlers {
     return nil
   }
 
-  /// The result of taking the single use of an attestation.
+  /// The result of using up an attestation.
   enum Spending: Sendable {
-    /// The use is taken, or none was needed. If the request is refused, these receipts are given back; a
-    /// challenge stays used.
+    /// The attestation is used up, or the request needs none. If the request is refused, these receipts are
+    /// given back; a challenge stays used.
     case taken([AllowanceReceipt])
     /// An earlier request with the same content used the attestation, and made this.
     case made(InstallationService.Earlier)
   }
 
-  /// Verifies an attestation that needs a wait, and takes its single use. If the attestation alone
-  /// authorizes the installation, also counts it toward the daily limits of the app and the address.
+  /// Verifies an attestation that needs a wait, and uses it up. If the attestation alone authorizes the
+  /// installation, also counts it toward the daily limits of the app and the address.
   func spend(
     _ work: inout FetchingCode, _ requested: inout RequestedCode
   ) async throws(Problem) -> Spending {
@@ -289,8 +289,8 @@ extension Handlers {
     }
   }
 
-  /// Takes the single use of a challenge, and one request from the limit of its address. In a repetition, the
-  /// first request has taken the use already.
+  /// Uses up a challenge, and takes one request from `limit` for the address. In a repetition, the first
+  /// request may have used up the challenge already.
   ///
   /// - Returns: `.passed` if the attestation may be verified.
   private func takeChallenge(

@@ -19,7 +19,7 @@ package struct WaitingRequest: Sendable {
   let caller: Caller
   let request: Request
   fileprivate let peer: IPAddress?
-  /// The proof of the caller's key. The request has already used it up.
+  /// The proof of the caller's key, which the request has already used up; nil if there was none.
   fileprivate let proof: Authenticator.KnownProof?
 
   package init(_ caller: Caller, _ request: Request, _ circumstances: Authenticator.Circumstances) {

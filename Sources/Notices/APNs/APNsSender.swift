@@ -113,7 +113,8 @@ package final class APNsSender: NoticeSender {
       return APNsAnswer.reaction(try await used.transport.send(request), now: time.unixTime)
     } catch {
       if let head = error.head { return APNsAnswer.reaction(head, now: time.unixTime) }
-      // After a GOAWAY, libcurl still tries new streams on the old connection, and reports an error of HTTP/2.
+      // After a GOAWAY, libcurl still tries new streams on the old connection, and reports an error of
+      // HTTP/2.
       if error.reason == .malformedResponse {
         return .reconnect(otherwise: NoticeVerdict(error, from: "APNs"))
       }

@@ -6,7 +6,8 @@ import Platform
 
 /// The table from FCM's error code and status to the reaction.
 ///
-/// Source: Firebase's reference of `FcmError` and `google.rpc.Status`. The error code decides, then the status.
+/// Source: Firebase's reference of `FcmError` and `google.rpc.Status`. The error code decides; if it is
+/// missing or unknown, the status decides.
 enum FCMAnswer {
   /// The pause after an exceeded quota if the response names no time.
   static let quotaWait = Duration.seconds(60)

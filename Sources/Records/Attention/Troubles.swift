@@ -14,7 +14,7 @@ package final class Troubles: Sendable {
     package let since: UnixTime
     /// How many requests the problem affected since then.
     package var hits = 0
-    /// When the problem last affected a request.
+    /// When the problem last affected a request; nil if it has affected none yet.
     package var lastHit: UnixTime?
     /// For a limit: when the next request would pass.
     package var passesAt: UnixTime?

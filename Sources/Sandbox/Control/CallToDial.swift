@@ -67,7 +67,7 @@ struct CallToDial: Sendable {
 }
 
 extension Journal {
-  /// The callback with a trace id.
+  /// The last callback with a trace id; nil if there is none.
   func callback(traceID: String) -> CallbackRecord? { callbacks.elements.last { $0.traceID == traceID } }
 
   /// The callback that a gateway's record describes. If the record has no trace ID, because the emulator's

@@ -39,7 +39,8 @@ package final class AttentionList: Sendable {
   let lostLines: @Sendable () -> Int
   /// How many appointments are overdue.
   let overdue: @Sendable () -> Int
-  /// The separate output of audit lines; nil if they share the log's output.
+  /// Writes the audit lines if they form a chain or have their own file. Nil if they go through the log's
+  /// sink.
   let audit: AuditTrail?
   let clock: any TimeSource
   let log: Log

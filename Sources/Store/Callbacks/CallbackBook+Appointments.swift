@@ -14,7 +14,7 @@ extension CallbackBook {
     package var due: Int64?
     /// The number of failed tries.
     package var tries: Int
-    /// Why the last try failed: a problem's code.
+    /// Why the last try failed: a problem's code. Nil if no try has failed.
     package var lastCode: String?
     /// The sealed content of the call; nil after the appointment has ended.
     package var content: SealedCode?

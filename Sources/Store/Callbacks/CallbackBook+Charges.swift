@@ -1,4 +1,4 @@
-// Takes the allowances of a callback record, and gives them back, in the transaction that changes the record.
+// Uses the allowances of a callback record, and gives them back, in the transaction that changes the record.
 
 import Gate
 

@@ -4,9 +4,9 @@ package import Gate
 
 /// The hashes that a store saves in place of personal data.
 package struct CallbackNames: Hashable, Sendable {
-  /// The hash of caller and `Idempotency-Key`.
+  /// The hash of caller and `Idempotency-Key`; nil if the request has no key.
   package let key: StoreID?
-  /// The hash of caller, `Idempotency-Key` and request.
+  /// The hash of caller, `Idempotency-Key` and request; nil if the request has no key.
   package let fingerprint: StoreID?
   /// The hash that finds the dedupe entry; nil if repeated requests are not duplicates. It covers owner and
   /// number for a call, also the time for an appointment, and owner and content for a ticket.

@@ -4,13 +4,13 @@ public import Gate
 
 /// The outcome of a callback, as reported by the process that sent it.
 public struct CallbackSettlement: Hashable, Sendable {
-  /// The outcome of the request to Talkdesk.
+  /// The outcome of the request to the provider: Talkdesk or, for a ticket, the chat desk.
   public enum Outcome: String, Sendable {
-    /// Talkdesk accepted the callback.
+    /// The provider accepted the request.
     case accepted
-    /// Talkdesk certainly did not accept the callback, so another one to the same number is not a duplicate.
+    /// The provider certainly did not accept the request, so an equal request is not a duplicate.
     case failed
-    /// Talkdesk may have accepted the callback.
+    /// The provider may have accepted the request.
     case unknown
   }
 

@@ -37,7 +37,7 @@ public struct StoreClock: TimeSource {
   public func sleep(until point: MonotonicTime) async throws { try await machine.sleep(until: point) }
 }
 
-/// The moment at which a transaction runs, after it has its locks.
+/// The time of a transaction once it has its locks, by this machine's clock and by the store's.
 package struct TurnTime: Sendable {
   private let machine: Instant
   private let store: Instant

@@ -19,7 +19,7 @@ public struct InstallationIdentity: Hashable, Sendable {
     self.init(InstallationID(id), generation: generation ?? 0)
   }
 
-  /// The value for the column `generation`.
+  /// The value for the column `generation`. Generation 0 is saved as NULL.
   package var column: Int64? { generation == 0 ? nil : generation }
 }
 
@@ -57,7 +57,7 @@ public enum CallbackOrigin: Hashable, Sendable {
     if case .installation(let installation) = self { installation } else { nil }
   }
 
-  /// The value for the column `generation`.
+  /// The value for the column `generation`: NULL for `unsaved`, 0 for `other`.
   package var column: Int64? {
     switch self {
     case .unsaved: nil

@@ -193,8 +193,9 @@ public protocol InstallationStore: Sendable {
   /// An installation, even if it is revoked. Reads without a lock.
   func installation(_ id: InstallationID) async throws(StoreError) -> Installation?
 
-  /// The installation after a change whose commit was in doubt. No earlier transaction of this process that
-  /// was in doubt can change the installation afterwards. Throws as long as that is not certain.
+  /// Reads an installation, to find out after an error in doubt whether a change was made. Once this function
+  /// returns, no earlier transaction in doubt of this process can still change the installation. Throws until
+  /// that is certain.
   func certainInstallation(_ id: InstallationID) async throws(StoreError) -> Installation?
 
   /// The installation with a phone's key, unless it is revoked. Reads without a lock.

@@ -4,7 +4,8 @@ public import JOSE
 
 /// A credential with which this server authenticates to Talkdesk ID as the OAuth client.
 public enum ClientCredential: Sendable {
-  /// `private_key_jwt`: a fresh signed assertion for every request (RFC 7523 §2.2). AppConnect apps must use it.
+  /// `private_key_jwt`: a fresh signed assertion for every request (RFC 7523 §2.2). AppConnect apps must use
+  /// it.
   case signedJWT(clientID: String, keyID: String, signer: Signer)
   /// `private_key_jwt` with a key that never leaves Vault or OpenBao.
   case transit(clientID: String, keyID: String, signer: TransitSigner)

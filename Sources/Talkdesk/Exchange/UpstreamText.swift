@@ -13,9 +13,9 @@ enum UpstreamText {
     return kept(text, 64) { isCodeOctet($0) ? $0 : 0x5F }
   }
 
-  /// A description for debug logs: at most 256 octets of printable ASCII, others become `?`, and digits that may
-  /// be a phone number become `*`. Runs of more than 40 octets without a space are left out, because tokens,
-  /// assertions and keys are longer.
+  /// A description for debug logs: at most 256 octets of printable ASCII, others become `?`, and digits that
+  /// may be a phone number become `*`. Runs of more than 40 octets without a space are left out, because
+  /// tokens, assertions and keys are longer. Nil for an empty description.
   static func description(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
     let printable = kept(text, 256) { (0x20...0x7E).contains($0) ? $0 : 0x3F }

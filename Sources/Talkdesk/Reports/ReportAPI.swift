@@ -150,7 +150,8 @@ public struct ReportAPI: Sendable {
 
   private func isOfAPI(_ url: String) -> Bool { url.utf8.starts(with: (baseURL + "/").utf8) }
 
-  /// Whether a URL is `https` at a host below `amazonaws.com`, at the usual port and without user information.
+  /// Whether a URL is `https` at a host below `amazonaws.com`, at the usual port and without user
+  /// information.
   package static func isOfStore(_ url: String) -> Bool {
     let scheme = "https://"
     guard url.utf8.starts(with: scheme.utf8) else { return false }

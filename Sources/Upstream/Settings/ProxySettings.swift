@@ -92,7 +92,7 @@ public struct ProxySettings: Sendable {
     return try ProxySettings(environment: environment)
   }
 
-  /// The proxy a request goes through.
+  /// The proxy for requests to a target; nil if they go to it directly.
   func proxy(for target: Target) -> Proxy? {
     guard let proxy, target.secure, !target.isLoopback, !exceptions.contain(target) else { return nil }
     return proxy

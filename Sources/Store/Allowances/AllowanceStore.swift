@@ -70,8 +70,8 @@ extension [AllowanceReceipt] {
 }
 
 extension [AllowanceCharge] {
-  /// The changes of the states, in the order of the charges, for an outcome; empty unless all charges were
-  /// taken.
+  /// The changes of the states, in the order of the charges, for an outcome; empty unless the outcome is
+  /// `taken`.
   func writes(of outcome: ChargeOutcome) -> [AllowanceWrite] {
     guard case .taken(let receipts) = outcome else { return [] }
     return indices.map { index in

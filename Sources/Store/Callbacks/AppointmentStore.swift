@@ -7,10 +7,11 @@ public import Gate
 /// Durability and errors in doubt are as in `CallbackStore`. `settle` ends a `pending` appointment like any
 /// other callback, and wipes its content in the same commit. So does recovery.
 public protocol AppointmentStore: Sendable {
-  /// Saves a booking as `scheduled`. Refuses it if its key was used, if the owner's other appointments forbid
-  /// it, or if the slot is full, checked in this order. The limits also apply to parallel bookings of all
-  /// instances. The allowances of the booking (`CallbackIntent.charges`) are taken in the same transaction.
-  /// After an error in doubt, the booking cannot be withdrawn: any instance may already have confirmed it.
+  /// Saves a booking as `scheduled`. Refuses it if its installation was revoked or replaced, if its key was
+  /// used, if the owner's other appointments forbid it, if the slot is full, or if an allowance is exhausted,
+  /// checked in this order. The limits also apply to parallel bookings of all instances. The allowances of
+  /// the booking (`CallbackIntent.charges`) are taken in the same transaction. After an error in doubt, the
+  /// booking cannot be withdrawn: any instance may already have confirmed it.
   func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult
 
   /// Moves a `scheduled` appointment to another time. The owner's other appointments and the slot are checked

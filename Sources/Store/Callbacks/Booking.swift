@@ -100,7 +100,8 @@ public enum AppointmentEnding: Hashable, Sendable {
   /// - due: The due time when the appointment was read. If it has another due time by now, it was moved, or
   ///   another instance tried it.
   case expired(due: Instant)
-  /// The call is not allowed, or could not be made in time. The text is a problem's code.
+  /// The call is not allowed or could not be made in time, or the appointment's content is damaged. The text
+  /// is a problem's code.
   /// - due: As in `expired`.
   case failed(String, due: Instant)
 

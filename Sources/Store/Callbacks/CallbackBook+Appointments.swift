@@ -16,7 +16,8 @@ extension CallbackBook {
     package var tries: Int
     /// Why the last try failed: a problem's code. Nil if no try has failed.
     package var lastCode: String?
-    /// The sealed content of the call; nil after the appointment has ended.
+    /// The sealed content of the call; nil after the appointment has ended, and if the content was removed
+    /// because no store key could open it.
     package var content: SealedCode?
     /// How long the key and the verification code are kept after the appointment has ended.
     package let keyRetention: Duration

@@ -7,7 +7,7 @@ import Platform
 ///
 /// A store reads the rows of a transaction into a book, runs the jobs on the book, and writes its changes.
 package struct CallbackBook: Sendable {
-  /// The record of an `Idempotency-Key`.
+  /// The record of a request's key (`CallbackIntent.Key`).
   package struct Key: Hashable, Sendable {
     package let callback: CallbackID
     package let fingerprint: StoreID

@@ -168,7 +168,7 @@ extension CallbackNotices {
 }
 
 extension GivenDevice {
-  /// Nil if the callback's request named no device, or if the device was deleted after the last notification.
+  /// Nil if the callback's request named no device, or if the device has been deleted since.
   fileprivate init?(_ row: TableRow<CallbackColumn>) throws(UnreadableValue) {
     let platform = try row.optionalText(.devicePlatform)
     guard let token = try row.sealed(.device, until: .deviceUntil), let platform else { return nil }

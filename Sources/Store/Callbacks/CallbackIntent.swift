@@ -6,8 +6,9 @@ public import Texts
 /// A callback that a caller requests: the content of its first record, and the data by which a repeated
 /// request is recognized.
 ///
-/// A store saves keyed hashes of number, key and fingerprint, and the masked number. It never saves the
-/// values themselves.
+/// A store saves keyed hashes of number, key and fingerprint, and the masked number. It saves the number
+/// itself only in the sealed content of an appointment, and never saves the key and the fingerprint
+/// themselves.
 public struct CallbackIntent: Sendable {
   /// An `Idempotency-Key`, or the key of an AI agent's request, and the request that it was used for.
   public struct Key: Hashable, Sendable {
@@ -35,7 +36,7 @@ public struct CallbackIntent: Sendable {
   /// How long the rows of a callback are kept. The dedupe window begins with the request. The other times
   /// begin with the creation of an immediate callback, or with the end of an appointment.
   public struct Terms: Hashable, Sendable {
-    /// How long another callback of the same owner to the same number is a duplicate; zero if none is.
+    /// How long an equal request of the same owner is a duplicate (`CallbackNames.place`); zero if none is.
     public let dedupeWindow: Duration
     /// How long the store remembers the key. It does so for longer while the callback may still be pending.
     public let keyRetention: Duration
@@ -72,7 +73,8 @@ public struct CallbackIntent: Sendable {
   /// The installation that requests the callback; nil if the caller is not an installation.
   public var installation: InstallationIdentity?
   /// The installation that gets notifications of the callback, or the stand-in for `device`. Nil if the
-  /// server sends no notifications, or if the request named no device and the caller is not an installation.
+  /// server sends no notifications, if the request named a device that cannot be used, or if it named none
+  /// and the caller is not an installation.
   public var notifies: InstallationIdentity?
   /// The device that the request named, which gets the notifications in place of an installation's device;
   /// nil without one.
@@ -87,7 +89,7 @@ public struct CallbackIntent: Sendable {
   /// How long to remember that number once the record that used its proof is saved. Nil without a proof, or
   /// if the server does not remember proven numbers.
   public var remembersFor: Duration?
-  /// The account's number from which Talkdesk calls; nil for a ticket.
+  /// The account's number from which Talkdesk calls; nil for a ticket, and for the move of an appointment.
   public var talkdeskNumber: E164?
   /// The id under which a verdict on the number would be saved. Nil if no rule needs it.
   package var screening: StoreID?

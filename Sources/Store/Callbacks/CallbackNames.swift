@@ -4,14 +4,16 @@ package import Gate
 
 /// The hashes that a store saves in place of personal data.
 package struct CallbackNames: Hashable, Sendable {
-  /// The hash of caller and `Idempotency-Key`; nil if the request has no key.
+  /// The hash of caller and key (`CallbackIntent.Key`); nil if the request has no key.
   package let key: StoreID?
-  /// The hash of caller, `Idempotency-Key` and request; nil if the request has no key.
+  /// The hash of caller, key and request; nil if the request has no key. For an AI agent's key, the hash does
+  /// not cover the request.
   package let fingerprint: StoreID?
   /// The hash that finds the dedupe entry; nil if repeated requests are not duplicates. It covers owner and
   /// number for a call, also the time for an appointment, and owner and content for a ticket.
   package let place: StoreID?
-  /// The dedupe entry that the first release made for a user's call; nil if that is the same entry.
+  /// The dedupe entry that the first release made for a user's call. Nil if that is the same entry, for a
+  /// ticket or an appointment, and if repeated requests are not duplicates.
   package let former: FormerPlace?
   /// The hash of both numbers of a call; nil for a ticket, and for an appointment before its call.
   package let numbers: StoreID?

@@ -12,7 +12,8 @@ public struct CallbackNotices: Hashable, Sendable {
     case waiting
     /// The provider accepted the notification.
     case taken
-    /// The notification was given up: every try failed, its time has passed, or its installation was revoked.
+    /// The notification was given up: the provider refused it, every try failed, its time has passed, its
+    /// device can no longer be used, or its installation was revoked.
     case dropped
     /// The app has read the end of the callback in a response, so no notification is sent.
     case told

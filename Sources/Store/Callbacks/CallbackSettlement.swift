@@ -15,9 +15,9 @@ public struct CallbackSettlement: Hashable, Sendable {
   }
 
   public let outcome: Outcome
-  /// Why the callback is not accepted: a problem's code.
+  /// Why the outcome is not `accepted`: a problem's code.
   public let code: String?
-  /// The status of Talkdesk's reply, if one came.
+  /// The status of Talkdesk's reply; nil if none came, and for a ticket.
   public let upstreamStatus: Int?
   /// Talkdesk's `platform-tid`, if the reply had one.
   public let platformTID: String?

@@ -2,7 +2,7 @@
 
 public import Gate
 
-/// The state of an `Idempotency-Key`.
+/// The state of a request's key: an `Idempotency-Key`, or the key of an AI agent's request.
 public enum KeyStanding: Hashable, Sendable {
   /// The key may be used: there is no key, or it was never used, has expired, or was freed by its callback.
   case free

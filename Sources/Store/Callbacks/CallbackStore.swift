@@ -18,7 +18,8 @@ public protocol CallbackStore: Sendable {
   func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning
 
   /// Settles a `pending` record. A record that is settled already stays as it is. Only the process that began
-  /// a record settles it, so its outcome replaces an `unknown` that recovery has written meanwhile.
+  /// a record, or marked it for its call, settles it. So its outcome replaces an `unknown` that recovery has
+  /// written meanwhile.
   ///
   /// - Returns: The record as it is now, so that a late writer sees the outcome that others have read; nil if
   ///   there is no record.
@@ -35,7 +36,7 @@ public protocol CallbackStore: Sendable {
   func withdraw(_ id: CallbackID, returning receipts: [AllowanceReceipt], at now: Instant)
     async throws(StoreError)
 
-  /// The record with an id; nil if it belongs to another caller.
+  /// The record with an id; nil if there is none, or if it belongs to another caller.
   func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback?
 
   /// Marks abandoned `pending` records as `unknown`. A record is abandoned if its process has ended. A record

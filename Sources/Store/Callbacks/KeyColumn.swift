@@ -1,8 +1,9 @@
-// The tables of callbacks' `Idempotency-Key`s and dedupe entries.
+// The tables of requests' keys (`Idempotency-Key`s and the keys of AI agents' requests) and of dedupe
+// entries.
 
 import Gate
 
-/// The columns of an `Idempotency-Key`.
+/// The columns of a request's key (`CallbackIntent.Key`).
 package enum KeyColumn: Int, TableColumn {
   case id, callback, fingerprint, answerStatus, answer, expires
 

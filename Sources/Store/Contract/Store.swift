@@ -36,7 +36,8 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
   /// Deletes what has expired: allowance states that no longer differ from unused ones, and the keys, dedupe
   /// entries, codes and records of callbacks. Of a `scheduled` or `pending` callback, only the dedupe entry
   /// is deleted. Proven numbers and verdicts are deleted after their end, blocks and stops a minute after
-  /// theirs, claims and notifications after a day, and logins after 30 days.
+  /// theirs, claims and notifications after a day, and logins after 30 days. In PostgreSQL, the rows of
+  /// instances and connections that are gone are deleted, too, and not counted.
   ///
   /// - Returns: The number of rows that were deleted or in which a value was wiped.
   @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int

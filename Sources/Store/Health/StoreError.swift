@@ -11,10 +11,12 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The kind of failure, for decisions.
   public enum Kind: String, CaseIterable, Sendable {
-    /// The store cannot be reached, is busy or is shutting down. The server retries automatically, with a
-    /// back-off.
+    /// The store cannot be reached, does not respond, is busy or is shutting down, or this machine's clock is
+    /// wrong. The server tries again automatically, with a back-off. If the store's file was replaced or
+    /// removed, or a store in memory failed, only a restart helps.
     case unavailable
-    /// The data cannot be read: the file is damaged or is not a store, or PostgreSQL has an internal error.
+    /// The data cannot be read: the file is damaged or is not a store, a value cannot be read, or PostgreSQL
+    /// has an internal error.
     case damaged
     /// The store can be read but not written.
     case readOnly = "read_only"
@@ -27,8 +29,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case refused
     /// The store cannot save this value but works otherwise. For example, its encoding lacks a character.
     case rejected
-    /// The setting cannot work: the address is malformed, the path is not that of a file in a folder, or a
-    /// connection pooler shares sessions between transactions.
+    /// The setting cannot work: the address is malformed, the path is not that of a file in a folder, the
+    /// database's encoding is not UTF-8, or a connection pooler shares sessions between transactions.
     case misconfigured
   }
 
@@ -38,8 +40,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The library's words, for operators and never for callers. They do not contain the password of the
   /// store's address.
   public let message: String
-  /// Whether the change may have been made, or may still be made: the connection broke during the commit, or
-  /// the disk failed or did not respond during the write.
+  /// Whether the change may have been made, or may still be made: the connection broke or the server did not
+  /// respond during the commit, or the disk failed or did not respond during the write.
   public private(set) var isInDoubt: Bool
 
   public init(_ kind: Kind, _ operation: String, _ message: String, isInDoubt: Bool = false) {

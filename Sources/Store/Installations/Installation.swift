@@ -26,7 +26,7 @@ public struct Installation: Hashable, Sendable {
   public let client: InstallationClient
   /// The id of the configured app to which the installation belongs.
   @Exact public private(set) var appID: String
-  /// The user who authorized the installation; nil if an operator did.
+  /// The user who authorized the installation; nil if an operator or an attestation did.
   public let user: InstallationUser?
   /// The address from which the installation was requested, as text.
   public let address: String
@@ -41,13 +41,14 @@ public struct Installation: Hashable, Sendable {
   /// hour, whichever is shorter.
   public var usedAt: Instant
   public var revokedAt: Instant?
-  /// The end of the time in which another revocation gets the same response as the first one, whose response
-  /// was in doubt. Nil if that response was certain, and without a revocation.
+  /// The end of the hour in which an operator's repeated revocation succeeds like the first one, whose commit
+  /// was in doubt. Nil without a revocation, and after a revocation whose commit was certain.
   public var unconfirmedUntil: Instant?
   /// The state of the installation's one-time passwords.
   public var codes: CodeState
-  /// The number of secrets for this id delivered with an operator's approval, including this one if it was. A
-  /// row of a release that did not count them has 1, because an operator may have approved the installation.
+  /// The number of secrets for this id that were delivered without a user (after an operator's approval or an
+  /// attestation), including this one if it was. A row of a release that did not count them has 1, because it
+  /// may have had such a delivery.
   public let operatorDeliveries: Int64
   /// The name of the App Attest key that belongs to the installation; nil without one.
   public let attestedKey: SHA256Digest?
@@ -107,8 +108,8 @@ extension Installation {
   public var identity: InstallationIdentity { InstallationIdentity(client.id, generation: generation) }
 
   /// The owner of the installation's records, keys and dedupe entries: the user who authorized it, otherwise
-  /// the installation itself. The subject of the first installation that an operator approves for an id is
-  /// that id. A later one has another subject, so that it does not own the records of the earlier one.
+  /// the installation itself. The subject of the first installation without a user for an id is that id. A
+  /// later one has another subject, so that it does not own the records of the earlier one.
   public var owner: InstallationUser {
     user
       ?? InstallationUser(

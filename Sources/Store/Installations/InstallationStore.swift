@@ -61,7 +61,8 @@ public struct InstallationView: Sendable {
   public var installation: Installation?
   /// The request, if the scope names one.
   public var enrolment: Enrolment?
-  /// Whether the store has deleted an installation of this id that an operator had approved.
+  /// Whether the store has deleted an installation of this id that had no user, or that replaced one without
+  /// a user.
   public var isIDSpent = false
   /// The number of installations that count toward the limit of the scope's user, without the one with the
   /// scope's id.
@@ -122,8 +123,8 @@ public struct InstallationChange: Hashable, Sendable {
   }
 
   /// The user whose oldest revoked installations are deleted, so that at most `InstallationQuery.mostRevoked`
-  /// are left. Nil unless the change revokes an installation. Also nil if an operator approved the
-  /// installation: the store must remember its id, so that a later installation does not get the same owner.
+  /// are left. Nil unless the change revokes an installation. Also nil if the installation has no user: the
+  /// store must remember its id, so that a later installation does not get the same owner.
   package func crowds(_ view: InstallationView) -> InstallationUser? {
     guard let installation, installation.revokedAt != nil, view.installation?.revokedAt == nil else {
       return nil
@@ -143,8 +144,8 @@ public struct InstallationQuery: Hashable, Sendable {
   /// The states, in the order in which the list of all states shows them.
   public enum State: String, Sendable, CaseIterable { case pending, approved, active, denied, revoked }
 
-  /// The maximum number of revoked installations of a user in the store. Those that an operator once approved
-  /// are not counted.
+  /// The maximum number of revoked installations of a user in the store. An installation whose id was once
+  /// used without a user is not counted.
   package static let mostRevoked = 100
 
   /// The listed state.
@@ -224,7 +225,7 @@ public protocol InstallationStore: Sendable {
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
   ) async throws(StoreError) -> InstallationOutcome<Result>
 
-  /// Records that the response to a revocation was certain (`Installation.unconfirmedUntil`).
+  /// Records that the commit of a revocation was certain (`Installation.unconfirmedUntil`).
   func confirmRevocation(_ id: InstallationID, at revokedAt: Instant) async throws(StoreError)
 
   /// Saves the times when installations were last used. A time before the saved one changes nothing.

@@ -28,7 +28,7 @@ package final class NumberKey: Sendable {
     }
   }
 
-  /// Starts with a random key, which `load` replaces.
+  /// Starts with a random key, which `load` saves, or replaces by the saved key.
   package init(store: any NumberKeyStore, keys: StoreKeys?) {
     self.store = store
     self.keys = keys
@@ -45,7 +45,8 @@ package final class NumberKey: Sendable {
     HMAC.code(octets, key: secrets.withLock { $0.key }, .sha256)
   }
 
-  /// A keyed hash that costs a tenth of HMAC-SHA-256, because each request with a subject needs one.
+  /// A keyed hash that costs a tenth of HMAC-SHA-256. A request for a callback needs two of them if a rule
+  /// `own_number` applies to it.
   package func quickID(of octets: [UInt8]) -> StoreID { secrets.withLock { $0.maker }.id(of: octets) }
 
   /// The first 128 bits of the hash of a number in E.164 form.

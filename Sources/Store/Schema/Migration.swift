@@ -413,13 +413,13 @@ package struct Migration: Sendable {
           WHERE subject IS NOT NULL AND revoked IS NOT NULL
         """,
       ]),
-    // The ids of deleted installations that an operator had approved: a new installation must not get their
-    // names.
+    // The ids of deleted installations without a user: a new installation with such an id must not own the
+    // records of the earlier one.
     Migration(
       sqlite: ["CREATE TABLE callgate_spent_id (id BLOB PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID"],
       postgres: ["CREATE TABLE callgate_spent_id (id uuid PRIMARY KEY)"]),
-    // Names of callbacks in another interface. All three columns are NULL for callbacks made through this
-    // server's own interface.
+    // Names of callbacks in another API. All three columns are NULL for callbacks that were requested with
+    // this server's own API.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_callback ADD COLUMN alias BLOB",

@@ -21,7 +21,7 @@ extension QueuedStore {
 }
 
 extension QueuedStore {
-  /// Saves the number of a record that used its proof as proven.
+  /// Saves the number of a new record as proven, if the record used a proof of it.
   func remember(_ intent: CallbackIntent, at now: Instant) async {
     guard let number = intent.ownership, let span = intent.remembersFor, intent.charges?.usesProof == true
     else { return }

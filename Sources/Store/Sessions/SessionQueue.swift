@@ -132,7 +132,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
   ///
   /// - Parameters:
   ///   - effect: The conclusion about the store if the function succeeds.
-  ///   - isProbe: Whether the function runs even while the store does not respond.
+  ///   - isProbe: Whether the function runs even while the store does not respond, unless a session hangs.
   ///   - mayTakeLong: Whether a session without deadlines may run the function for any time without counting
   ///     as hanging.
   ///   - undo: Runs after a late success, if the caller has already got an error.

@@ -12,7 +12,7 @@ import Synchronization
 final class WorkQueue: Sendable {
   struct Call: Sendable {
     let effect: StoreHealth.Effect
-    /// Whether the call runs even while the store does not respond.
+    /// Whether the call runs even while the store does not respond, unless a session hangs.
     let isProbe: Bool
     /// Whether the call may take any time in a session without deadlines.
     var mayTakeLong = false

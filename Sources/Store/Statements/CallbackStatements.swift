@@ -59,8 +59,8 @@ package enum CallbackStatements {
       .bytes(appointment.content))
   }
 
-  /// Reads an `Idempotency-Key` with its callback record. One statement, because between two another process
-  /// could settle the record.
+  /// Reads a request's key with the callback record that it names. One statement, because between two another
+  /// process could settle the record.
   package static let key = Query<(row: CallbackBook.Row, key: CallbackBook.NamedKey)>(
     "key_standing",
     """

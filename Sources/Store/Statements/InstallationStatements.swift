@@ -5,7 +5,7 @@ import Gate
 package enum InstallationStatements {
   package static let installation = Query<Installation>("installation", where: "id = $1")
 
-  /// The id of a deleted installation that an operator had approved.
+  /// The id of a deleted installation without a user (`InstallationView.isIDSpent`).
   static let spentID = Query<InstallationID>(
     "spent_id", "SELECT id FROM callgate_spent_id WHERE id = $1", [.id]
   ) { row throws(UnreadableValue) in InstallationID(try row.id(0)) }
@@ -45,8 +45,8 @@ package enum InstallationStatements {
   static let confirmRevocation = Change(
     "confirm_revocation", "UPDATE callgate_installation SET unconfirmed = NULL WHERE id = $1 AND revoked = $2"
   )
-  /// Deletes the oldest revoked installations of a user, except those whose id an operator has approved. The
-  /// LIMIT is never reached: SQLite accepts no OFFSET without one.
+  /// Deletes the oldest revoked installations of a user, except those whose id was once used without a user.
+  /// The LIMIT is never reached: SQLite accepts no OFFSET without one.
   static let forgetRevoked = Change(
     "forget_revoked",
     deleting: """

@@ -84,8 +84,8 @@ package enum NoticeStatements {
     RegisteredDevice(platform: try row.text(0), token: try row.text(1), registered: try row.time(2))
   }
 
-  /// The installations with other ids that have used the name of a hook since a time. They are found by the
-  /// row of the name, and by their device, which a release without these rows may have registered.
+  /// The installations with other ids that have used the name of a webhook since a time. They are found by
+  /// the row of the name, and by their device, which a release without these rows may have registered.
   package static let usersOfName = Query<Installation>(
     "users_of_name",
     """
@@ -192,7 +192,7 @@ extension StoredDevice {
 extension InstallationIdentity {
   /// The change that removes the device of the installation.
   package var removingDevice: ChangeCall { ChangeCall(NoticeStatements.removeDevice, .id(id.id)) }
-  /// The change that frees the names of hooks that the installation has used.
+  /// The change that frees the names of webhooks that the installation has used.
   package var freeingNames: ChangeCall {
     ChangeCall(NoticeStatements.freeNames, .id(id.id), .integer(generation))
   }

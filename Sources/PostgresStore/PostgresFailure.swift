@@ -109,7 +109,7 @@ struct PostgresFailure: Error {
       }
     let line = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
     let words = isMisconfigured ? line : state.map { "\(line) (\($0))" } ?? line
-    // A table or column is missing: the schema was not created, or only in part.
+    // A table, column or function is missing: the schema was not created, or only in part.
     return StoreError(kind, operation, kind == .incompatible ? "\(words): run `callgate migrate`" : words)
   }
 }

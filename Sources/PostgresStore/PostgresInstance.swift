@@ -6,8 +6,8 @@ import Store
 import Synchronization
 
 /// An open store, as its connections share it. The server considers its instance alive for ten seconds after
-/// each heartbeat, by the server's clock. Before a callback begins, a heartbeat older than three seconds is
-/// renewed.
+/// each heartbeat, by the server's clock. Before a callback begins or an appointment is marked for its call,
+/// a heartbeat older than three seconds is renewed.
 package final class PostgresInstance: Sendable {
   private struct Doubts {
     var marks: [PostgresMark] = []

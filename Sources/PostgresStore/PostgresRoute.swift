@@ -68,8 +68,8 @@ final class PostgresRoute: Sendable {
   /// that is not read-only, unless the address says which to use. If all that answer are read-only, uses the
   /// first of these: two addresses may be one server.
   ///
-  /// - Throws: The refusals of all servers, if none accepted the connection in time; the refusal of a
-  ///   password at once.
+  /// - Throws: The refusals of all servers, if none accepted the connection in time; the refusal of a login
+  ///   (SQLSTATE 28…) at once.
   func connect(
     to address: PostgresAddress, within span: Duration
   ) throws(PostgresFailure) -> PostgresConnection {

@@ -114,8 +114,8 @@ package final class PostgresSession: DatabaseSession {
     guard isAll else { throw open }
   }
 
-  /// Waits for transactions in doubt, so that a withdrawn callback cannot begin later, and so that it is
-  /// known whether an appointment was booked or ended.
+  /// Waits for transactions in doubt, so that a withdrawn callback cannot begin later, and it is known
+  /// whether an appointment was booked or ended, or an installation was changed.
   ///
   /// - Returns: Whether all of them have ended.
   func settleDoubts(_ marks: [PostgresMark]) throws(StoreError) -> Bool {
@@ -297,6 +297,8 @@ package final class PostgresSession: DatabaseSession {
   /// | `change` | sets the same values again; what is removed stays removed; only serials rise |
   /// | `recover` | an `unknown` record stays so; fewer are counted |
   /// | `signalLife`, `endInstance`, `settleDoubts` | has the same effect again |
+  /// | `touchInstallations`, `noteUse`, `finishPurge` | has the same effect again |
+  /// | `purgeInstallations` | deletes the next portion; fewer rows are counted |
   /// | `updateKeys` | reads the keys again, under their lock |
   func use(_ body: (PostgresConnection) throws(PostgresFailure) -> Void) throws(StoreError) {
     if connection == nil { try instance.route.check(at: clock.now) }

@@ -17,8 +17,8 @@ extension PostgresStatements {
       FROM unnest($1::uuid[], $2::bigint[]) AS new (id, used) WHERE kept.id = new.id AND kept.used < new.used
       """)
 
-  /// Deletes installations, but keeps the ids that an operator has approved: a new installation with such an
-  /// id must not get the name of the old one.
+  /// Deletes installations, but keeps the ids that were once used without a user: a new installation with
+  /// such an id must not own the records of the old one.
   static let purgeInstallations = PostgresStatement(
     name: "callgate_purge_installations",
     sql: """

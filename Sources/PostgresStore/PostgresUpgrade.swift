@@ -21,7 +21,7 @@ struct PostgresUpgrade {
   private static let lockTimeoutForVacuum = 1500
   /// The longest time that one statement of the changes runs while requests wait for it, in milliseconds.
   private static let statementTimeout = 1700
-  /// The pause between two checks of what blocks the upgrade.
+  /// The average pause between two checks of what blocks the upgrade.
   private static let pause = Duration.milliseconds(500)
 
   /// A transaction that has locked a table.

@@ -9,8 +9,8 @@ extension SQLiteSession {
   /// select the same ones.
   private static let unused =
     "SELECT id FROM callgate_installation WHERE used < ?1 AND app = ?2 ORDER BY used, id LIMIT ?3"
-  /// Saves the ids of deleted installations that an operator has approved: a new installation with such an id
-  /// must not get the name of the old one.
+  /// Saves the ids of deleted installations that were once used without a user: a new installation with such
+  /// an id must not own the records of the old one.
   static let spendIDs = """
     INSERT OR IGNORE INTO callgate_spent_id (id) SELECT id FROM callgate_installation
     WHERE id IN (\(unused)) AND coalesce(operator_deliveries, 1) > 0

@@ -227,8 +227,8 @@ package final class SQLiteSession: DatabaseSession {
     }
   }
 
-  /// Moves the log into the database if that needs no room, which frees the log's room. At most once a
-  /// second, because a log can be long.
+  /// Moves the log into the database, which frees the log's room. This fails if the database has to grow and
+  /// the volume has no room for it. At most once a second, because a log can be long.
   private func makeRoom() {
     guard let open, !open.connection.isBroken, !open.connection.isInTransaction, clock.now >= nextRoom else {
       return

@@ -139,7 +139,7 @@ package final class AppointmentCarrier: Sendable {
     } catch {
       visit.record.note(error, decider.policy)
       visit.record.app = content.appID
-      // A removed app counts as denied.
+      // Every other refusal counts as denied, such as that of a removed app.
       visit.record.code = error.problem.code == .stopped ? .stopped : .denied
       return false
     }
@@ -217,7 +217,7 @@ package final class AppointmentCarrier: Sendable {
 
   // MARK: No call
 
-  /// Ends an appointment whose call is no longer allowed.
+  /// Ends an appointment whose call is no longer allowed, or cannot be tried again in time.
   private func refuse(_ visit: Visit) async -> AppointmentKeeper.Handling {
     await end(visit, .failed((visit.record.code ?? .internal).rawValue, due: visit.due.due))
   }
@@ -323,8 +323,8 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// Ends an appointment and returns its record; nil if this call did not end it, because it had already
-  /// ended, was moved, or is still due.
+  /// Ends an appointment and returns its record. Nil if this call did not end it: another instance marked or
+  /// ended it first, it was canceled or moved, or the store failed.
   private func ended(
     _ id: CallbackID, _ ending: AppointmentEnding, returning receipts: [AllowanceReceipt]
   ) async -> StoredCallback? {

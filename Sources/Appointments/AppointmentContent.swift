@@ -21,7 +21,8 @@ package struct AppointmentContent: Hashable, Sendable {
   package var body: [UInt8]
   /// The number to be called.
   package let contact: E164
-  /// The facts of the booking, for the rules that are checked again when the appointment is due.
+  /// The facts of the booking, for the rules that are checked again when the appointment is due, and when the
+  /// customer chooses another time in a dialog.
   package let callerID: String?
   package let subject: String?
   package let appID: String?
@@ -81,10 +82,10 @@ package struct AppointmentContent: Hashable, Sendable {
     self.terms = terms
   }
 
-  /// The facts for the rules when the appointment is due.
+  /// The facts for checking rules again, when the appointment is due or for another time in a dialog.
   ///
   /// - Parameters:
-  ///   - at: The time of the appointment.
+  ///   - at: The time of the call.
   ///   - now: The current time.
   package func facts(at: Instant, now: Instant) -> Facts {
     Facts(

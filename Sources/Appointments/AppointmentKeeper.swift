@@ -120,8 +120,9 @@ package final class AppointmentKeeper: Sendable {
       }, mayBegin: isClockRight, wait: { $0.due - Instant(clock.unixTime) }, begin: begin)
   }
 
-  /// Appointments that are due soon and not being handled, earliest first; none if this process may not
-  /// decide by its clock.
+  /// Appointments that are due soon and neither being handled nor left aside, earliest first. If no calls are
+  /// made, only those that are too late. None if this process may not decide by its clock, or handles as many
+  /// as it may.
   private func look() async throws(StoreError) -> [DueAppointment] {
     guard isClockRight() else { return [] }
     let now = clock.now

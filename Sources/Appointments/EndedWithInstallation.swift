@@ -43,7 +43,7 @@ package struct EndedWithInstallation: Sendable {
     }
   }
 
-  /// Wakes the requests that wait for the appointments, and records in metrics that the appointments ended.
+  /// Wakes the requests that wait for the appointments, and updates brakes and metrics.
   private func complete(_ ended: [EndedAppointment]) {
     for ended in ended {
       watch.changed(ended.record)

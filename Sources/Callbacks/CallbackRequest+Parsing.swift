@@ -7,7 +7,7 @@ package import JSON
 import Texts
 
 extension CallbackRequest {
-  /// Reads a request's content in either form and checks all of it.
+  /// Reads a request's content, with either form of `context` (see `ContextReader`), and checks all of it.
   ///
   /// - Parameters:
   ///   - namesFields: Whether problems name a field of the context by its name, as in `context.issue`, and

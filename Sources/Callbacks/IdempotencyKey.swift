@@ -69,7 +69,8 @@ package struct IdempotencyKey: Hashable, Sendable {
 }
 
 extension IdempotencyKey {
-  /// Reads a request's content and its key. Reports everything that is wrong with either in one problem.
+  /// Reads a request's content and its key. Reports everything that is wrong with either in one problem. A
+  /// wrong media type, and content that is too large or not JSON, are reported alone.
   ///
   /// - Parameters:
   ///   - converted: The content of another API (GMS) as JSON, or the problem with it. Its media type is

@@ -1,5 +1,5 @@
-// Watches how much of the safety limits (brakes) for callbacks is used: logs a warning when half of a limit,
-// or all of it, is used, and feeds a gauge.
+// Watches how much of the safety limits (brakes) on callbacks and number lookups is used: logs a warning when
+// half of a limit, or all of it, is used, and feeds a gauge.
 
 package import Gate
 package import Platform
@@ -58,8 +58,8 @@ package final class BrakeWatch: Sendable {
     }
   }
 
-  /// Updates the gauges after a callback used allowances, including those of brakes.
-  /// - Parameter contact: The number to call, masked.
+  /// Updates the gauges after a callback or a number lookup used allowances, including those of brakes.
+  /// - Parameter contact: The number to call, masked; nil for a lookup.
   @inline(__always) package func taken(_ receipts: [AllowanceReceipt], contact: String?, at now: Instant) {
     for receipt in receipts.reversed() {
       // Brakes come last.
@@ -125,7 +125,7 @@ package final class BrakeWatch: Sendable {
     return Double(min(used, limit)) / Double(limit)
   }
 
-  /// The number of callbacks in use. A callback whose share is partly earned back still counts.
+  /// The number of callbacks or lookups in use. One whose share is partly earned back still counts.
   private static func used(until earned: Int64, at time: Int64, _ brake: Brake, _ limit: Int64) -> Int64 {
     let span = brake.nanoseconds
     let rest = min(max(earned - time, 0), span)

@@ -14,9 +14,10 @@ import Texts
 package final class CallbackQueue: Sendable {
   /// The reason why a callback gets no turn.
   package enum Refusal: Error, Hashable, Sendable {
-    /// The deadline has passed.
+    /// The deadline has passed, or too little time is left before it.
     case late
-    /// Too many callbacks wait, or this callback has waited too long. Retry after the given time.
+    /// Too many callbacks wait, or this callback is unlikely to end before its deadline. Retry after the
+    /// given time.
     case overloaded(retryAfter: Duration)
     /// Talkdesk answered 429, so callbacks are paused. The value is the time left of the pause.
     case paused(Duration)
@@ -45,7 +46,7 @@ package final class CallbackQueue: Sendable {
     var pausedUntil: Expiry?
     var isEnded = false
     var lastID: UInt64 = 0
-    /// The task that refuses callbacks past their deadline, and the time of its next check.
+    /// The task that refuses callbacks that can no longer end in time, and the time of its next check.
     var sweeper: (task: Task<Void, Never>, wakesAt: MonotonicTime)?
   }
 
@@ -57,7 +58,7 @@ package final class CallbackQueue: Sendable {
   static let mostWaiting = 16384
   /// The maximum size of all waiting content, in bytes. One caller may use half of it.
   static let mostWaitingBytes = 48 * 1024 * 1024
-  /// The shortest time between two checks for callbacks past their deadline.
+  /// The shortest time between two checks for callbacks that can no longer end in time.
   private static let sweepInterval = Duration.milliseconds(20)
 
   private let state: Mutex<State>
@@ -194,7 +195,7 @@ package final class CallbackQueue: Sendable {
     state.sweeper = (task, due)
   }
 
-  /// Refuses the callbacks that are past their deadline.
+  /// Refuses the waiting callbacks that can no longer end before their deadlines.
   /// - Returns: The time of the next check; nil once no callback waits.
   private func sweepOnce() -> MonotonicTime? {
     let now = time.now

@@ -1,5 +1,5 @@
-// Tracks the keys and numbers of this process's callbacks that have no record yet, and counts running
-// callbacks.
+// Tracks the keys and numbers of this process's requests for callbacks and tickets that have no record yet,
+// and counts the work that the process finishes before it exits.
 
 import Gate
 package import Platform
@@ -7,8 +7,9 @@ package import Store
 import Synchronization
 import Texts
 
-/// Counts the running callbacks of this process, so that a process can wait for them before it exits. Also
-/// knows the keys and numbers of callbacks without a record.
+/// Counts the running work of this process, so that the process can wait for it before it exits: callbacks,
+/// tickets, due appointments and repeated writes. Also knows the keys and numbers of requests without a
+/// record.
 ///
 /// The store decides for all instances. This class decides earlier:
 /// 1. A second request with the same key gets `in_progress` at once, or `idempotency_mismatch` if its content
@@ -57,7 +58,7 @@ package final class CallbacksInHand: Sendable {
   package enum NumberTurn: Hashable, Sendable {
     /// The request has reserved the number, until `release`.
     case free
-    /// Another callback to the number now has a record.
+    /// Another callback to the number, or another ticket with the content, now has a record.
     case taken(CallbackID)
     /// The deadline passed first.
     case late
@@ -100,13 +101,13 @@ package final class CallbacksInHand: Sendable {
 
   // MARK: Counting
 
-  /// The number of running callbacks.
+  /// The number of callbacks, tickets, due appointments and repeated writes that are running.
   var count: Int { state.withLock { $0.count } }
 
-  /// Counts one more callback.
+  /// Counts one more piece of running work.
   package func enter() { state.withLock { $0.count += 1 } }
 
-  /// Counts one callback fewer.
+  /// Counts one piece of running work fewer.
   package func leave() { state.withLock { $0.count -= 1 } }
 
   /// Counts the memory of a request body that waits for an issuer's keys, until `release(bytes:)`.
@@ -122,7 +123,7 @@ package final class CallbacksInHand: Sendable {
   /// Releases the memory of a request body that no longer waits.
   package func release(bytes: Int) { state.withLock { $0.heldBytes -= bytes } }
 
-  /// Waits until no callback is running, at most for `span`.
+  /// Waits until no counted work is running, at most for `span`.
   package func finished(within span: Duration, _ time: any TimeSource) async {
     let end = time.now + span
     // If the task is canceled, the wait only ends earlier.

@@ -6,7 +6,7 @@ import Store
 
 extension CallbackDelivery {
   /// Marks an appointment, so that only this process makes its call. Returns the outcome if another process
-  /// makes the call or the mark fails.
+  /// makes the call, if the appointment was moved or has ended, or if the store failed.
   func mark(
     _ order: CallbackOrder, _ appointment: OrderedAppointment
   ) async -> DeliveryResult.Outcome? {
@@ -27,8 +27,9 @@ extension CallbackDelivery {
   }
 
   /// The final result of an order that was not sent. A callback ends. An appointment ends or is tried again.
-  /// If the attempt counts, the server first marks the appointment, so that only one process records the
-  /// result. Otherwise several processes would, and an appointment that was moved would lose its new time.
+  /// If the attempt counts or the appointment ends, the server first marks the appointment, so that only one
+  /// process records the result. Otherwise several processes would, and an appointment that was moved would
+  /// lose its new time.
   func unsent(
     _ order: CallbackOrder, _ result: DeliveryResult, isMarked: Bool = false
   ) async -> DeliveryResult {
@@ -70,7 +71,7 @@ extension CallbackDelivery {
     if asked == nil, due > last, Instant(parts.scheduler.unixTime) < last { due = last }
     if counts, due > appointment.lastTry {
       guard !wasSent, appointment.tries == 0, case .noTurn = reason else { return nil }
-      // The server has contacted neither Talkdesk nor Talkdesk ID. The appointment waits until its last
+      // No attempt has sent the request or failed to get a token. The appointment waits until its last
       // moment, and expires.
       (due, counts) = (appointment.lastTry, false)
     }

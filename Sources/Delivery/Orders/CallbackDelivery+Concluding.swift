@@ -56,9 +56,8 @@ extension CallbackDelivery {
   }
 
   /// Handles the first report. If the provider refused the token, it certainly accepted nothing, so the
-  /// request is sent once more with a new token.
-  /// - Returns: The last report, and why a second request was needed but not sent; nil if there was no such
-  ///   obstacle.
+  /// request is sent once more with a new token, unless too many new tokens were refused lately.
+  /// - Returns: The last report, and the obstacle to the second request; nil if that was sent or not planned.
   private func sending(
     _ order: CallbackOrder, _ departure: Departure, _ first: CourierReport, leastTime: Duration
   ) async -> (CourierReport, Undelivered?) {

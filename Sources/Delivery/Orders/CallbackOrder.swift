@@ -47,7 +47,7 @@ package final class CallbackOrder: Sendable {
 /// The result of an order.
 package struct DeliveryResult: Sendable {
   package enum Outcome: Sendable {
-    /// The provider accepted the callback. Its record was created at this time.
+    /// The provider accepted the callback. Its record was created, or its appointment marked, at this time.
     case accepted(createdAt: Instant)
     /// The callback was not made, or may have been made.
     /// - isRecorded: Whether the callback has a record.

@@ -12,7 +12,7 @@ package struct CallbackParts: Sendable {
   package let store: RetryingStore
   /// The queue for Talkdesk.
   package let queue: CallbackQueue
-  /// The running callbacks of this process.
+  /// The running work of this process.
   package let inHand: CallbacksInHand
   package let clock: any TimeSource
   /// The clock whose wall time decides when appointments are due. Differs from `clock` only in the sandbox.

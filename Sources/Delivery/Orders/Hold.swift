@@ -1,11 +1,12 @@
-// The resources that a running callback uses in this process, until it is settled or withdrawn.
+// The resources that a running callback or ticket uses in this process, until it is settled or withdrawn.
 
 package import Gate
 package import Platform
 package import Store
 
-/// The resources of a running callback: its key, its number and its turn in the queue. The record contains
-/// its allowances; the hold reports them to `BrakeWatch`.
+/// The resources of a running callback: its key, its number and its turn in the queue. A running ticket has a
+/// key and, in place of the number, its content. The record contains the allowances; the hold reports them to
+/// `BrakeWatch`.
 ///
 /// A hold cannot be copied, and ends in `settle` or `withdraw`. Dropping a hold is a bug and traps, because
 /// its key would stay in progress.

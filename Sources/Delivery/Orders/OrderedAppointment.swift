@@ -35,10 +35,12 @@ package struct OrderedAppointment: Sendable {
   /// The time between the start of the last attempt and `lastTry`.
   static let lastMoment = Duration.seconds(1)
 
-  /// The wait before the next attempt: as long as the provider requests, otherwise about twice the last wait,
+  /// The wait before the next attempt: `asked`, but at least a second. Without it, about twice the last wait,
   /// from 1 to 30 seconds.
-  /// - Parameter unit: A random number in 0..<1. It shortens the wait by up to a quarter, so that
-  ///   appointments that failed together are not tried together.
+  /// - Parameters:
+  ///   - asked: The wait that the provider, the queue or a problem of the rules requires; nil if none does.
+  ///   - unit: A random number in 0..<1. It shortens a wait that nothing requires by up to a quarter, so that
+  ///     appointments that failed together are not tried together.
   package func wait(_ asked: Duration?, unit: Double) -> Duration {
     if let asked { return max(asked, Self.shortestWait) }
     return min(Self.shortestWait * (1 << min(tries, 10)), Self.longestWait) * (1 - unit / 4)

@@ -56,7 +56,7 @@ package final class RetryingStore: Sendable {
   private let isEnded = Mutex(false)
 
   /// - Parameter isClockRight: Whether this process may decide by its clock (`StoreHealth.isClockRight`). If
-  ///   not, it starts and marks nothing, and ends only what an owner ends.
+  ///   not, it begins, books, changes and marks nothing, and ends only what an owner ends.
   package init(
     _ store: any CallbackStore & AppointmentStore, inHand: CallbacksInHand, clock: any TimeSource,
     log: CallbackLog, isClockRight: @escaping @Sendable () -> Bool
@@ -334,7 +334,7 @@ package final class RetryingStore: Sendable {
   /// - Parameters:
   ///   - failure: The error of the first attempt; nil if there was no attempt yet.
   ///   - late: Logs a success after a failed attempt.
-  ///   - failed: Logs the first failure, and the last one. Nil for a failure to save an outcome.
+  ///   - failed: Logs the first failure, and the last one; nil for `CallbackLog.notSettled`.
   private func save(
     _ id: String, _ state: String, after failure: StoreError? = nil,
     late: (_ id: String, _ state: String) -> Void,

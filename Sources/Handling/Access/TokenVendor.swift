@@ -66,7 +66,7 @@ struct UserSessions: TokenVendor {
   let user: DeskUser
   let source: SessionSource
 
-  /// Nil for an app without a desk.
+  /// Nil if the request has no app, or its app has no chat desk.
   init?(_ caller: Caller, _ app: App?, _ generation: Generation) {
     guard let name = app?.desk, let desk = generation.desks[name] else { return nil }
     let owner = caller.owner

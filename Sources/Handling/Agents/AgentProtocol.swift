@@ -93,7 +93,8 @@ struct AgentFault: Error {
   let message: String
   var data: JSONValue?
 
-  /// The fault of a body that is not a valid message. All versions have the same status.
+  /// The fault of a body that is not a valid message, or of headers that differ from it. All versions have
+  /// the same status.
   static func message(_ code: Int64, _ message: String) -> AgentFault {
     AgentFault(status: .badRequest, code: code, message: message)
   }

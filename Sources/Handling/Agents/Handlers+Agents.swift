@@ -241,7 +241,9 @@ extension Handlers {
   /// key.
   ///
   /// - Parameter duplicate: Becomes the id of another callback to the number.
-  /// - Returns: Nil if this request should make the callback.
+  /// - Returns: The answer about that callback, or a refusal: the number was not free in time, too many
+  ///   requests wait, or the store failed. Nil if this request continues, to make the callback or to be
+  ///   refused as a duplicate.
   func follow(
     _ calling: inout Calling, _ requested: RequestedCallback, _ claim: CallbacksInHand.Claim,
     isAppointment: Bool, _ duplicate: inout CallbackID?, _ hold: inout Hold
@@ -281,7 +283,8 @@ extension Handlers {
     return nil
   }
 
-  /// A duplicate of an earlier callback. The agent gets its id only if both belong to the same conversation.
+  /// The problem of a duplicate. An agent gets the id of the earlier callback only if both belong to the same
+  /// conversation.
   func known(_ problem: Problem, _ first: CallbackID, _ calling: Calling) async -> Problem {
     guard let agent = calling.call?.agent else { return problem }
     var problem = problem
@@ -307,7 +310,8 @@ extension ClientRequest {
 }
 
 extension Generation {
-  /// Whether a request comes from an allowed web page, or from a client that is no web page.
+  /// Whether a request comes from an allowed web page, or from a client that is no web page. The sandbox also
+  /// allows its own pages on this machine.
   fileprivate func takesAgents(from request: borrowing Request) -> Bool {
     guard request.count(of: .origin) > 0 else { return true }
     if agentOrigins.lists(request) { return true }

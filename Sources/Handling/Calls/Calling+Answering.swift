@@ -62,7 +62,8 @@ extension Handlers {
     return refuse(calling, Problem(denial))
   }
 
-  /// Repeats the response to the first request with the key.
+  /// Repeats the response to the first request with the key. An AI agent gets the current state of that
+  /// request's callback instead.
   func replay(_ calling: inout Calling, _ record: StoredCallback) -> PreparedResponse {
     // The response to a booking shows the booking and not its end, which a push notification still reports.
     if record.at == nil, let responder = calling.responder { calling.generation.told(record, by: responder) }

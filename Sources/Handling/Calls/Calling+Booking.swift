@@ -137,8 +137,8 @@ extension Handlers {
     return booking
   }
 
-  /// The response to a conflict in the store, such as a duplicate or a full slot; nil for none. Saves
-  /// nothing.
+  /// The response to a conflict in the store, such as a duplicate or a full slot, or to a failure of the
+  /// store; nil if the booking could be saved. Saves nothing.
   private func obstacle(
     _ calling: inout Calling, _ requested: RequestedCallback, _ time: AppointmentTime
   ) async -> PreparedResponse? {
@@ -195,7 +195,7 @@ extension Handlers {
     return problem
   }
 
-  /// The problem of a full slot, with alternatives.
+  /// The problem of a full slot, with alternatives; `noRecords` if the store cannot be read.
   func full(_ time: AppointmentTime, _ context: RequestContext) async -> Problem {
     do throws(StoreError) {
       return .slotFull(try await time.alternatives(store))

@@ -123,7 +123,7 @@ extension Handlers {
       return .answer(response)
     }
     switch claim {
-    // `follow` has found no callback of an equal request, so this one makes it.
+    // `follow` has found no callback of an equal request, so this one continues.
     case _ where agent != nil: break
     case .inProgress: return .answer(refuse(calling, Problem(.inProgress)))
     case .mismatch: return .answer(refuse(calling, Problem(.mismatch)))

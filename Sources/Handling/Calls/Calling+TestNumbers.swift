@@ -61,7 +61,7 @@ extension Handlers {
     var first = CallbackIntent(
       id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
       contact: intent.contact, key: nil, terms: intent.terms, deadline: intent.deadline)
-    // Without its numbers, the record would look like one of an older release, which may have any call.
+    // Without its numbers, the record would look like one of an older release, which may belong to any call.
     first.talkdeskNumber = intent.talkdeskNumber
     if case .duplicate(let known) = try await callbacks.store.begin(first, at: now) { return known }
     try await store.settle(

@@ -1,5 +1,5 @@
-// `POST /calls/callback`: authenticates the caller, checks the kill switch, app and body, and starts the
-// callback.
+// Requests for callbacks, from `POST /calls/callback`, GMS clients and AI agents: authenticates the caller,
+// checks the kill switch, app and content, and starts the callback.
 
 import API
 import Callbacks

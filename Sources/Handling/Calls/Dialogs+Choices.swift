@@ -72,8 +72,8 @@ extension Handlers {
       snoozes: confirm.snoozes, visit)
   }
 
-  /// The time by which the customer may put the appointment off; nil if the rules or the maximum number of
-  /// snoozes forbid it.
+  /// The time by which the customer may put the appointment off. Nil if the configuration has no `confirm`,
+  /// if the maximum number of snoozes is reached, or if the rules forbid it or cannot be evaluated now.
   func snooze(_ subject: DialogSubject, _ visit: DialogVisit) async throws(Problem) -> Duration? {
     guard let confirm = visit.generation.appointments?.confirm, let time = snoozed(subject, confirm) else {
       return nil

@@ -1,5 +1,5 @@
-// Answers the dialogs before an appointment: `POST /genesys/1/service/{id}/{action}`, with the id of a
-// notification as the credential.
+// Answers the dialogs before an appointment: `POST /genesys/1/service/{id}/{action}`. The credential is the
+// id of a notification, or for GMS clients also the id of the callback. GMS clients may use GET.
 
 import API
 import Appointments
@@ -42,7 +42,7 @@ struct DialogSubject: Sendable {
 extension Handlers {
   private static let empty = Response(status: .noContent, fields: ["Cache-Control": "no-store"])
 
-  /// Answers a dialog action with the id of a notification.
+  /// Answers an action of a dialog. The client knows the id of a notification or, with GMS, of a callback.
   package func answerDialog(
     _ id: String, _ action: String, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
@@ -226,7 +226,7 @@ extension DialogAction {
 }
 
 extension Problem {
-  /// The problem of an unknown id, a notification that was already answered or whose appointment has ended,
-  /// or an unknown action.
+  /// The problem of an unknown id, a notification that was already answered or is no longer valid, for
+  /// example because its appointment has ended or is being called, or an unknown action.
   static var noNotice: Problem { Problem(.notFound, "This dialog is unknown or has ended.") }
 }

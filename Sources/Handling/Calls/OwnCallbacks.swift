@@ -354,11 +354,11 @@ extension Handlers {
     }
   }
 
-  /// Ends an appointment as `cancelled`, and returns its record. If it is canceled already, a request gets
-  /// the same record.
+  /// Ends an appointment as `cancelled`, and returns its record. If it is canceled already and `serial` is
+  /// nil, returns the saved record.
   ///
   /// - Parameter serial: The serial number of the notification that this answers, since only one answer
-  ///   counts; nil for a request.
+  ///   counts. Nil for a request to cancel, and for a dialog about a callback that has no notifications.
   package func cancel(
     _ record: StoredCallback, answering serial: Int? = nil, _ generation: Generation,
     _ context: RequestContext, _ responder: Responder

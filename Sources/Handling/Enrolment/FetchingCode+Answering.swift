@@ -199,9 +199,9 @@ extension Handlers {
     }
   }
 
-  /// Runs a step in which strangers could try to guess a secret. If the address has sent too many wrong
-  /// secrets, the step waits for its turn, for at most five seconds. A correct secret then succeeds, and a
-  /// wrong one gets 429.
+  /// Runs a step in which strangers could try to guess a secret. If too many wrong secrets came from the
+  /// address or for the installation, the step waits for its turn, for at most five seconds; without a turn,
+  /// the request is refused. A correct secret then succeeds, and a wrong one gets 429.
   private func guarded<Success: Sendable>(
     _ work: FetchingCode, _ client: InstallationClient, secret: String,
     _ step: () async throws(InstallationService.Failure) -> Success

@@ -22,8 +22,8 @@ import Trust
 struct FetchingCode: Sendable {
   let client: ClientRequest
   var record: AuditRecord
-  /// The receipts for the attestation's challenge and the limit of its address. A response of 503 gives them
-  /// back, except the receipt for a token that Google has decoded.
+  /// The receipts for the attestation's challenge and the limit of the client's address. A 503 whose outcome
+  /// is certain gives them back, except the receipt of the limit once Google has answered.
   var challenge: [AllowanceReceipt] = []
   /// The receipts of passes, which let the same request use its challenge or token again. They are given back
   /// with every response, unless the outcome is in doubt.

@@ -14,8 +14,8 @@ import Store
 import Texts
 
 extension Handlers {
-  /// `DELETE /installations/self`: a phone revokes its own installation. It may repeat the request for an
-  /// hour, because the response may have been lost.
+  /// `DELETE /installations/self`: an installation revokes itself. It may repeat the request for an hour,
+  /// because the response may have been lost.
   package func revokeSelf(_ request: borrowing Request, _ exchange: inout Exchange) {
     let check: HeadCheck = { _, caller, generation, _ throws(Problem) in
       _ = try generation.installed(caller)
@@ -63,7 +63,7 @@ extension Handlers {
 }
 
 extension Generation {
-  /// The installation of a caller. Throws for other callers.
+  /// The calling installation, and the service of installations. Throws for other callers.
   fileprivate func installed(
     _ caller: Caller
   ) throws(Problem) -> (Installation, InstallationService) {

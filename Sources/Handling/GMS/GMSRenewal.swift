@@ -1,4 +1,4 @@
-// Keeps scheduled callbacks findable by number when the store key changes.
+// Keeps scheduled GMS callbacks findable by number, and their names known, when the store key changes.
 
 import Appointments
 import JOSE

@@ -147,7 +147,8 @@ extension Authenticator.Outcome {
 
 extension Problem {
   /// The problem of an attestation that is missing, failed or cannot be checked; nil for a valid one. All
-  /// failures except an expired challenge have the same text, so that a forger learns nothing.
+  /// failures have the same text, so that a forger learns nothing. Only a challenge that is expired, already
+  /// used or of another app has its own.
   ///
   /// - Parameters:
   ///   - types: The types that the app accepts.

@@ -71,7 +71,8 @@ extension Handlers {
     }
   }
 
-  /// Returns a check that the installation of a waiting callback was neither revoked nor enrolled again. If
+  /// Returns a check that the installation behind a waiting callback or ticket was neither revoked nor
+  /// enrolled again. If
   /// the store cannot answer, the server sends nothing: otherwise the revocation of a lost phone would have
   /// no effect while the store fails.
   package func recheck(

@@ -56,7 +56,8 @@ extension Handlers {
     perform(Ticketing(client: client, record: client.record(of: .ticket)), request, &exchange)
   }
 
-  /// `GET /tickets/{id}`: the record, for the user who requested it.
+  /// `GET /tickets/{id}`: returns the record to the caller that requested it or, if users share a caller, to
+  /// the user.
   package func showTicket(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
       guard let id = CallbackID(id) else { throw .noTicket }

@@ -25,8 +25,8 @@ package struct AppCheckConsumption: Sendable, Equatable {
   }
 }
 
-/// Consumes tokens with one request each. A request is never retried: Google would report our own first
-/// attempt as a replay.
+/// Consumes tokens with one request each. A request is retried only after a 401, before which Google does
+/// nothing. After any other failure, Google might report our own first attempt as a replay.
 package final class AppCheckConsumer: Sendable {
   package let settings: AppCheckConsumption
   /// Google's App Check API.

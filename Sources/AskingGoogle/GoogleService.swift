@@ -15,13 +15,15 @@ package final class GoogleService: Sendable {
   package enum Failure: Error, Hashable, Sendable {
     /// Google refuses the token that was sent: Google did not issue it.
     case refused
-    /// Google cannot be reached, or sends no usable answer.
+    /// Google cannot be reached, refuses the service account, has reached a quota, or sends no usable answer.
+    /// During a pause, nothing is sent.
     case unavailable(AttestationOutage)
   }
 
   /// The state of the API: whether the latest request got an answer, and whether there is a pause.
   package struct Status: Sendable {
-    /// The reason why the latest request got no answer; nil if it got one, or before the first request.
+    /// The reason why the latest request got no answer. Nil if it got one, or if none was sent since the start
+    /// or the last reload.
     package let outage: AttestationOutage?
     /// The time until the server sends the next request; nil if there is no pause.
     package let rest: Duration?

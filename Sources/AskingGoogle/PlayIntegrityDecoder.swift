@@ -25,7 +25,7 @@ package struct PlayIntegritySettings: Sendable, Equatable {
   }
 }
 
-/// Decodes tokens with one request each.
+/// Decodes tokens with one request each, which is retried only after a 401.
 package final class PlayIntegrityDecoder: Sendable {
   package let settings: PlayIntegritySettings
   /// Google's Play Integrity API.
@@ -52,7 +52,7 @@ package final class PlayIntegrityDecoder: Sendable {
       await service.ask(
         "\(settings.url)/v1/\(package):decodeIntegrityToken", ["integrityToken": .string(token)]
       ) { reply in
-        // An unreadable payload counts as an answer without a verdict.
+        // An unreadable payload is an outage, like any other answer that cannot be read.
         reply["tokenPayloadExternal"]?.object.flatMap { try? PlayIntegrityVerdict($0) }
       }
     }.value

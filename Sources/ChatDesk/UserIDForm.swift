@@ -45,8 +45,8 @@ public struct UserIDForm: Hashable, Sendable {
     self.after = after
   }
 
-  /// Parses a template. Nil if it has no `{subject}`, a placeholder twice, another brace, or octets other
-  /// than visible ASCII.
+  /// Parses a template. Nil if it has no `{subject}`, a placeholder twice, another brace, more than 80
+  /// octets, or octets other than visible ASCII.
   package init?(_ text: String) {
     guard let place = text.firstRange(of: Self.subject) else { return nil }
     (before, after) = (String(text[..<place.lowerBound]), String(text[place.upperBound...]))

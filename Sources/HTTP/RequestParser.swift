@@ -6,7 +6,7 @@
 public struct RequestParser: Sendable {
   /// The state of the parser.
   public enum Phase: Sendable {
-    /// Between requests: of the next one, nothing has arrived but perhaps the empty line before it.
+    /// Between requests: nothing of the next one has arrived, except perhaps the empty line before it.
     case idle
     /// Within the head.
     case head

@@ -159,9 +159,9 @@ public struct TransportError: Error, Sendable {
     case timedOut
     /// The connection ended or broke before the response was complete.
     case connectionLost
-    /// The response was not HTTP.
+    /// The response was not HTTP, or its content was compressed although `onContent` was to receive it.
     case malformedResponse
-    /// The response's content exceeded `maximumContentLength`.
+    /// The response's content exceeded `maximumContentLength`, or `onContent` refused more.
     case responseTooLarge
     /// The task was canceled or the transport is shut down.
     case cancelled

@@ -38,7 +38,7 @@ public enum RequestFailure: Hashable, Sendable {
   case targetTooLong
   /// More field lines or bytes than the limits allow: 431.
   case fieldsTooLarge
-  /// More connections than `connections`: 503.
+  /// More connections than `connections`, or no free descriptor: 503.
   case overloaded
   /// HTTP in the clear on a port that expects a filter such as TLS: 400. The only response that is sent
   /// without the filter.

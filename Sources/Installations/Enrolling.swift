@@ -13,15 +13,17 @@ package enum InstallationRefusal: Error, Hashable, Sendable {
   case invalidClient
   /// The poll came too early. Retry after this many seconds.
   case slowDown(Int)
-  /// An operator denied the request.
+  /// An operator denied the request, or the app does not let the caller verify codes.
   case denied
   /// The request has expired or was ended.
   case expired
-  /// The secret was delivered already.
+  /// The secret was delivered already, or what an earlier request with the same content made was revoked or
+  /// replaced since.
   case delivered
   /// The user has as many installations as the app allows.
   case tooMany
-  /// The ID belongs to another user, another app or an operator's installation.
+  /// The ID belongs to an active installation that the request may not replace: one of another user or app,
+  /// or one whose secret and key the request does not prove.
   case taken
   /// Another installation uses this App Attest key.
   case keyInUse

@@ -219,7 +219,7 @@ package struct ClaimBook: Sendable {
 
   /// Counts a request with an unknown ID from an address. All instances count together.
   ///
-  /// - Throws: `rate_limited` above 60 requests a minute.
+  /// - Throws: `rate_limited` above 60 requests a minute, or the problem of a store that is unavailable.
   package func countUnknown(from address: IPAddress) async throws(Problem) {
     let now = now
     switch await ledger.take([AddressLimit.unknownNotices.charge(address)], at: now).outcome {

@@ -92,7 +92,8 @@ package final class NoticeSenders: Sendable {
     for line in lines.values { line.standing.withLock { $0 = SenderStanding() } }
   }
 
-  /// Sends a notification, and sends it again if its provider requests that and time is left.
+  /// Sends a notification. Sends it again after a temporary failure, and to a device that replaced the first
+  /// one, if time and POSTs are left.
   ///
   /// - Parameters:
   ///   - isWanted: Whether a further attempt is still wanted.
@@ -141,7 +142,8 @@ package final class NoticeSenders: Sendable {
     case closed(for: Duration)
     /// Nothing was sent, because the provider requested a pause for this device.
     case deviceRests(for: Duration)
-    /// The notification is dropped: the provider rejected it, or is not configured.
+    /// The notification is dropped: the provider rejected it or is not configured, or it is too large to be
+    /// sent.
     case refused
     /// The notification may be tried again, after the given time if the provider names one. If `rests` is
     /// true, the provider wants no other notification in that time either.

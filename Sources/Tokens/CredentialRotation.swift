@@ -36,7 +36,7 @@ package final class CredentialRotation: Sendable {
     }
   }
 
-  /// Records that Talkdesk ID accepted a credential after it had refused others in the same exchange.
+  /// Records that Talkdesk ID accepted a credential, and which others it refused before in the same exchange.
   ///
   /// - Parameters:
   ///   - place: the index of the accepted credential.

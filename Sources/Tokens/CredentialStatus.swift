@@ -4,7 +4,7 @@
 public enum CredentialRole: String, CaseIterable, Sendable {
   /// The key in use. During a rotation, it is used until Talkdesk ID accepts the next key.
   case current
-  /// The key to rotate to. It is tried first.
+  /// The key to rotate to. It is tried first, unless it is set aside.
   case next
 }
 

@@ -206,8 +206,8 @@ struct TokenCache {
     for scope in entries.indices { entries[scope].credential = Cooldown() }
   }
 
-  /// Applies a new configuration. Tokens that it does not keep are dropped. Cool-downs continue, because
-  /// Talkdesk ID requested them.
+  /// Applies a new policy, and drops the tokens that `keeping` or the policy does not keep. Cool-downs
+  /// continue, because a new policy does not end their causes.
   mutating func reconfigure(policy: TokenPolicy, keeping: (AccessToken) -> Bool) {
     self.policy = policy
     turns.limits.running = policy.separateExchanges
@@ -356,7 +356,8 @@ struct TokenCache {
     return completion
   }
 
-  /// Starts the exchanges whose turn it is. Refuses those whose scope is in a cool-down.
+  /// Starts the exchanges whose turn it is. Refuses those whose turn came too late, and those whose scope is
+  /// in a cool-down.
   private mutating func advance(_ completion: inout Completion, now: MonotonicTime) {
     var admitted = turns.admit(now: now)
     while !admitted.isEmpty {

@@ -12,8 +12,8 @@ public enum TokenError: Error, Sendable {
   case exchangeFailed(TokenExchangeError, retryAfter: Duration)
   /// An earlier exchange failed, and it is too early for another.
   case coolingDown(cause: TokenExchangeError, retryAfter: Duration)
-  /// This server has more token requests than can end in time. It sent no request to the provider for this
-  /// one.
+  /// This server has more token requests, or more requests to one path of the provider, than can end in time.
+  /// It sent no request to the provider for this one.
   case overloaded(retryAfter: Duration)
   /// The request's own deadline passed before the exchange ended.
   case deadlineExceeded

@@ -47,7 +47,7 @@ public enum TokenExchangeError: Error, Sendable {
     }
   }
 
-  /// The reply's status; nil if there was no reply or its status is unknown.
+  /// The reply's status; 200 stands for every success. Nil if there was no reply or its status is unknown.
   public var status: Int? {
     switch self {
     case .refused(let status, _), .unavailable(let status, _), .redirected(let status, _),
@@ -72,7 +72,7 @@ public enum TokenExchangeError: Error, Sendable {
   /// Whether the signer of assertions failed, so that no request was sent to the provider.
   public var isOfSigner: Bool { if case .signer = self { true } else { false } }
 
-  /// Whether the deadline ended the exchange.
+  /// Whether the deadline ended the request to the provider. False if it ended the signing of the assertion.
   package var isTimeout: Bool { if case .timedOut = self { true } else { false } }
 
   /// Whether the response says explicitly that client authentication failed (RFC 6749 §5.2).

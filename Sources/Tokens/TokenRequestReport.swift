@@ -34,14 +34,14 @@ public struct TokenRequestReport: Sendable {
   public var role: CredentialRole
   /// The number of this request in its exchange, from 1.
   public var attempt: Int
-  /// When the request was sent.
+  /// When the attempt began: before its assertion was signed and the request was sent.
   public var startedAt: MonotonicTime
   /// How long the request took.
   public var duration: Duration
   public var outcome: Result<Success, TokenExchangeError>
   /// The span in which the request was sent, if it has a trace.
   public var trace: TraceContext?
-  /// The reply's status; nil if there was no reply.
+  /// The reply's status; nil if no complete reply arrived.
   public var status: Int?
   /// Talkdesk's trace id, `platform-tid`, which its support asks for.
   public var platformTID: String?

@@ -24,7 +24,8 @@ extension TokenSource {
     return .token(token)
   }
 
-  /// A token for a client: the shared one, or the result of the one exchange that all requests wait for.
+  /// A token for a client: the shared one, or the result of an exchange. All requests that wait share one
+  /// exchange, unless tokens are not shared.
   public func vend(
     _ grant: consuming Grant, scope: ScopeID, trace: TraceContext? = nil
   ) async throws(TokenError) -> AccessToken {

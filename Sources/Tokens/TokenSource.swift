@@ -100,7 +100,8 @@ public final class TokenSource: Sendable {
     return hit.token
   }
 
-  /// A token: the shared one, or the result of the one exchange that all requests wait for.
+  /// A token: the shared one, or the result of an exchange. All requests that wait share one exchange, unless
+  /// tokens are not shared.
   ///
   /// If the task is canceled or its deadline passes, the wait ends but the exchange continues, unless tokens
   /// are not shared.
@@ -144,8 +145,8 @@ public final class TokenSource: Sendable {
   /// the others share it.
   ///
   /// - Returns: whether another request makes sense. False if forced refreshes come too often (more than 8 at
-  ///   once, or one every 5 s, without an `accepted`). The API then refuses new tokens as well, so the token
-  ///   stays.
+  ///   once, and then more than one every 5 s, without an `accepted`). The API then refuses new tokens as
+  ///   well, so the token stays.
   public func invalidate(_ token: AccessToken, scope: ScopeID) -> Bool {
     let now = time.now
     let worth = state.withLock { state in state.cache.invalidate(token, scope: scope.index, now: now) }

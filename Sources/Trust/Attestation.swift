@@ -40,7 +40,8 @@ public enum AttestationFault: String, CaseIterable, Error, Sendable {
   case wrongTime = "wrong_time"
   /// The attestation belongs to another app.
   case wrongApp = "wrong_app"
-  /// The token has already authorized an installation.
+  /// The token was used before: in another request for an installation, or at another server of the Firebase
+  /// project.
   case replayed
   /// The challenge has expired, was used, or is not this server's.
   case badChallenge = "bad_challenge"
@@ -88,7 +89,8 @@ public enum AttestationOutage: String, CaseIterable, Error, Sendable {
   case keys
   /// Google does not respond, or fails.
   case unreachable
-  /// Google's quota is used up.
+  /// Google's quota is used up. Also, for an app that does not enforce attestations: this server's limit for
+  /// the client's address is used up.
   case quota
   /// Google refuses this server's account.
   case refused

@@ -92,7 +92,8 @@ package final class AppRegistry: Sendable {
     /// An app that the caller may not use: it does not list the caller, or the caller is an installation of
     /// another app.
     case unlisted(App)
-    /// A name that no app has, that is repeated, or that cannot be decoded.
+    /// A name that no app has, that is repeated, or that cannot be decoded. Also an installation without a
+    /// name in its request, whose own app is no longer configured.
     case unknown
 
     /// The app of the request, even if the caller may not use it; nil if there is none.

@@ -30,7 +30,8 @@ package struct NewTicket: Sendable {
   let priority: Priority?
   let groupKey: String?
   let relatedChannels: [String]
-  /// The name that agents see: the nickname of the Sendbird user, if this ticket creates the user.
+  /// The name that agents see: the nickname of the Sendbird user, if this ticket creates the user or the user
+  /// has no nickname.
   package let userName: String?
 
   package init(
@@ -61,7 +62,7 @@ package struct OpenedTicket: Sendable {
 /// The outcome of the one request that creates a ticket.
 package enum TicketOutcome: Sendable {
   /// The desk created the ticket.
-  /// - isMessageSent: Whether the first message was sent, too.
+  /// - isMessageSent: Whether the first message was certainly sent. False without a message.
   case opened(OpenedTicket, isMessageSent: Bool)
   /// The desk certainly created no ticket.
   case notOpened(Reason)
@@ -72,7 +73,8 @@ package enum TicketOutcome: Sendable {
   package enum Reason: Sendable {
     /// The desk refuses this ticket.
     case rejected
-    /// The desk is unavailable at the moment, or refuses this server's credential.
+    /// The desk is unavailable at the moment, refuses this server's credential, or sent an error that may
+    /// come from a firewall or from something else in its place.
     case failed(TokenError)
     /// No time was left to send the request.
     case late

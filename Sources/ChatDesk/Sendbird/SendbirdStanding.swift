@@ -11,7 +11,7 @@ struct SendbirdStanding {
   private(set) var epoch = 0
   /// The latest request with the current credential whose result applies to all users; nil before the first.
   private(set) var latest: SendbirdReport?
-  /// The users that met a failure without a code, by its status. Each entry has an expiry.
+  /// The users that met a failure of concern `perhapsEveryUser`, by its status. Each entry has an expiry.
   private var suspicions: [Int: [UserID: Expiry]] = [:]
   /// The latest request with such a failure, by its status.
   private var suspects: [Int: SendbirdReport] = [:]
@@ -32,13 +32,13 @@ struct SendbirdStanding {
     }
   }
 
-  /// The time for which a user's failure without a code counts, and the number of users that must meet it
-  /// before it affects all users.
+  /// The time for which such a failure of one user counts, and the number of users that must meet it before
+  /// it affects all users.
   static let suspicionLife = Duration.seconds(30)
   static let enoughUsers = 3
 
-  /// The failure of one user's request. A failure without a code affects every user once two other users have
-  /// met it.
+  /// The failure of one user's request. A failure of concern `perhapsEveryUser` affects every user once two
+  /// other users have met it.
   mutating func judged(
     _ failure: SendbirdFailure, of user: UserID, of epoch: Int, now: MonotonicTime
   ) -> SendbirdFailure {
@@ -55,8 +55,8 @@ struct SendbirdStanding {
     return SendbirdFailure(failure.cause)
   }
 
-  /// Ends the cool-downs that started before this successful request. Also clears the failures without a
-  /// code, because evidently not every user meets them.
+  /// Ends the cool-downs that started before this successful request. Also clears the failures of concern
+  /// `perhapsEveryUser`, because evidently not every user meets them.
   mutating func succeeded(startedAt start: MonotonicTime, of epoch: Int) {
     guard epoch == self.epoch else { return }
     suspicions = [:]

@@ -75,8 +75,9 @@ package final class SessionSource: Sendable {
   /// this user wait for.
   ///
   /// Canceling the task ends the wait, but not the request.
-  /// - Parameter mayAsk: Called once before a request to Sendbird, and not for a cached token. If it returns
-  ///   false, nothing is sent, and all requests that wait get `TokenError.unrecorded`.
+  /// - Parameter mayAsk: Called once before the requests to Sendbird for a token. Not called for a cached
+  ///   token, during a cool-down, or if another request for this user is running. If it returns false, nothing
+  ///   is sent, and all requests that wait get `TokenError.unrecorded`.
   package func vend(
     _ grant: consuming Grant, user: DeskUser, trace: TraceContext? = nil,
     if mayAsk: @escaping Permission

@@ -68,8 +68,8 @@ struct SetupFiles {
     unsafe unlink(trial)
   }
 
-  /// Checks the path of a folder for secrets. Nothing may exist there, or a folder of this user that others
-  /// cannot write to.
+  /// Checks the path of a folder for secrets. The path must be unused, or name a folder of this user that
+  /// others cannot write to.
   private static func checkClosed(_ path: String) throws(Failure) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else {

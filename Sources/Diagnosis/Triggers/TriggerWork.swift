@@ -22,7 +22,7 @@ public enum TriggerWork {
     case notConfigured(String)
     /// Talkdesk refuses the credential or the request.
     case refused(String)
-    /// Talkdesk or the store does not respond, or the HTTP client cannot be created.
+    /// Talkdesk or the store fails or does not respond, or the HTTP client cannot be created.
     case unavailable(String)
     /// The operator ended the command between two triggers.
     case interrupted

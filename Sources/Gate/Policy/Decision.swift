@@ -31,7 +31,7 @@ public enum DenialCode: String, CaseIterable, Sendable {
   case rateLimited = "rate_limited"
   case quotaExhausted = "quota_exhausted"
   case storeUnavailable = "store_unavailable"
-  /// Too few agents are available.
+  /// Too few agents are available, or their number is not known and the rule has `on_stale: deny`.
   case noAgents = "no_agents"
   /// Nothing shows that the number is the caller's.
   case numberNotProven = "number_not_proven"

@@ -11,7 +11,7 @@ public enum StartError: Error, Sendable, CustomStringConvertible {
   case upstream(String)
   /// The audit file cannot be opened.
   case audit(path: String, SystemError)
-  /// The store cannot be opened or brought up to date.
+  /// The store cannot be opened, brought up to date or read, or the configured store keys do not fit it.
   case store(kind: String, StoreFailure)
 
   /// Whether the start could succeed at another time, or on another address.

@@ -237,8 +237,8 @@ package final class GoogleTokens: Sendable {
     waiters.wakeAll()
   }
 
-  /// The pause before the next exchange: the time that Google states, at least a second; else 0.5 s, doubling
-  /// to 30 s, plus up to half at random.
+  /// The pause before the next exchange: the time that Google or an overloaded transport names, at least a
+  /// second; else 0.5 s, doubling to 30 s, plus up to half at random.
   static func rest(after verdict: NoticeVerdict, failures: Int, unit: Double) -> Duration {
     switch verdict {
     case .retry(let wait?, _), .restProvider(let wait, _): return max(.seconds(1), wait)

@@ -40,8 +40,8 @@ package struct CallEvent: Sendable {
     members["token"]?.string.map(hook.hasEventToken) ?? false
   }
 
-  /// The call that has ended; nil if the event's trigger does not count, or if the event lacks a clear
-  /// outcome, a valid number or a plausible time.
+  /// The call that has ended; nil if the event's trigger does not count, or if the event lacks a usable call
+  /// ID, two valid phone numbers, a clear outcome or plausible times.
   ///
   /// - Parameters:
   ///   - now: The current time, to refuse ends in the future and calls that started too long ago.

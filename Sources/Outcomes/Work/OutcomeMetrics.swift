@@ -6,13 +6,13 @@ import Store
 
 /// The counters of outcomes.
 package final class OutcomeMetrics: Sendable {
-  /// The result of matching an event to a callback.
+  /// The result of matching an event, or a call from a report, to a callback.
   enum Result: String, CaseIterable {
-    /// The event matches one callback.
+    /// The event matches one callback, which now has its outcome.
     case matched
     /// The event matches several callbacks.
     case ambiguous
-    /// The event matches no callback, or it is not yet certain which one.
+    /// The event matches no callback, or a match is not certain yet.
     case unmatched
     /// The event says nothing certain about a call, or nothing new.
     case ignored

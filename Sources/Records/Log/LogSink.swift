@@ -32,7 +32,7 @@ public final class LogSink: Sendable {
   /// 64 MiB, but at least 2 MiB: a fully loaded loop logs that much in a seventh of a second, and the writing
   /// thread may wait that long for its turn on a busy machine.
   public let laneCapacity: Int
-  /// A lane this full is written at once rather than after `delay`.
+  /// The number of bytes from which on a lane is written at once rather than after `delay`.
   private static let eager = 64 * 1024
   /// How long the first line of a batch waits for others.
   static let delay = Duration.milliseconds(20)

@@ -3,7 +3,7 @@
 package import Gate
 
 extension QueuedStore {
-  /// How often a match is tried at most while other transactions are faster.
+  /// The maximum number of attempts at a match while other transactions are faster.
   private static var mostRounds: Int { 3 }
 
   package func conclude(_ call: EndedCall, within window: CallWindow, at now: Instant)

@@ -24,7 +24,8 @@ public enum CallbackOutcome: Sendable {
   case refused(status: Int)
   /// Any other 5xx, a 408 or a redirect: the call may have been requested or not.
   case unclear(status: Int)
-  /// A byte may have been sent, and no response arrived: timeout, reset, close, or bytes that are not HTTP.
+  /// A byte may have been sent, and no status arrived: timeout, reset, close, cancellation, or bytes that are
+  /// not HTTP.
   case unanswered(TransportError)
 
   /// The longest `Retry-After` that the server respects. It is longer than the 60 seconds for tokens, because

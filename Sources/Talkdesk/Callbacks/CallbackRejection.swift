@@ -11,8 +11,8 @@ public struct CallbackRejection: Hashable, Sendable {
   /// The member's name: at most 64 octets of `A–Z a–z 0–9 _ - . [ ]`. Others become `_`, and digits that may
   /// be a phone number become `*`.
   public var name: String
-  /// Talkdesk's description, only for debug logs: at most 256 octets of printable ASCII, without long runs
-  /// and full phone numbers.
+  /// Talkdesk's description, bounded and printable, without long runs and full phone numbers
+  /// (`UpstreamText.description`): only for debug logs.
   public var description: String?
 
   public init(name: String, description: String?) {

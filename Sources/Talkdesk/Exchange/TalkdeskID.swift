@@ -30,7 +30,7 @@ public struct TalkdeskID: TokenIssuer {
   /// - Parameters:
   ///   - endpoints: the account's endpoints.
   ///   - credentials: the credentials in the order to try them. A later one is tried if the earlier ones are
-  ///     refused as invalid. Without any, every exchange fails.
+  ///     refused as invalid or their signers fail. Without any, every exchange fails.
   ///   - transport: carries the requests.
   ///   - time: the clocks.
   ///   - retry: the retries within one exchange.
@@ -81,7 +81,7 @@ public struct TalkdeskID: TokenIssuer {
   ///   - scope: the requested scope, words separated by spaces; empty requests the client's whole scope.
   ///   - deadline: when the whole exchange must have ended.
   ///   - trace: the exchange's trace, if any. Each request is a span in it.
-  ///   - observe: called with a report of each request.
+  ///   - observe: called with a report of each request, also of one that could not be signed or sent.
   ///   - change: called with each credential that Talkdesk ID now accepts or refuses and did not before.
   public func exchange(
     scope: String, deadline: MonotonicTime, trace: TraceContext?,

@@ -7,7 +7,7 @@ import Gate
 /// echoed.
 enum UpstreamText {
   /// A machine-readable code such as `invalid_client`: at most 64 octets of `A–Z a–z 0–9 _ - .`, others
-  /// become `_`, and digits that may be a phone number become `*`. Nil if nothing is left.
+  /// become `_`, and digits that may be a phone number become `*`. Nil if there is no text.
   static func code(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
     return kept(text, 64) { isCodeOctet($0) ? $0 : 0x5F }

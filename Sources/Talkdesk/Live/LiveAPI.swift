@@ -24,7 +24,8 @@ public struct LiveAPI: Sendable {
     case unknownQuery
     /// The URL of the stream is not below the API's base URL, so no token is sent there.
     case foreignStream
-    /// Talkdesk did not respond, or not as documented.
+    /// Talkdesk's API did not respond, failed, or did not respond as documented, or Talkdesk ID issued no
+    /// token.
     case unavailable(String)
   }
 

@@ -5,8 +5,9 @@ public import Platform
 import Synchronization
 public import Tokens
 
-/// The number of available agents, from Talkdesk's latest result. The number is nil unless it is certain: it
-/// is dropped when the stream reports nothing for `LiveSettings.stale`, or something that cannot be read.
+/// The number of available agents, from Talkdesk's latest result. The number is nil if it is not certain:
+/// before the first result, `LiveSettings.stale` after the latest one, after a result that cannot be read or
+/// an error of the query, and after a change of the settings.
 public final class LiveAgents: Sendable {
   /// The number of available agents at one time.
   public struct Figure: Hashable, Sendable {
@@ -57,7 +58,8 @@ public final class LiveAgents: Sendable {
   /// Creates a reader of the stream. The number is unknown until `run` has received one.
   ///
   /// - Parameters:
-  ///   - onFailure: Called at the second failure in a row, with the reason in words for operators.
+  ///   - onFailure: Called when a second subscription in a row has failed, with the reason in words for
+  ///     operators.
   ///   - jitter: Returns a random number in 0..<1, which spreads retries and renewals over time.
   public init(
     transport: any HTTPTransport, clock: any TimeSource, onFailure: @escaping @Sendable (String) -> Void,

@@ -7,10 +7,10 @@ import JSON
 public enum LiveMessage: Hashable, Sendable {
   /// The number of available agents.
   case figure(Int64)
-  /// A result without a number at the path.
+  /// A result that is not JSON, or has no whole number from 0 to `most` at the path.
   case unreadable
-  /// Talkdesk can no longer answer the query. The stream continues without it. The documentation shows a Ruby
-  /// hash as its data.
+  /// Talkdesk can no longer answer the query. The stream continues without it. In the documentation, the data
+  /// of this event is a Ruby hash, not JSON.
   case failed
   /// Something else, such as an event of another name.
   case other

@@ -27,11 +27,12 @@ public struct ReportAPI: Sendable {
   public enum Failure: Error, Sendable {
     /// Talkdesk refused the request, with this status and Talkdesk's own error code.
     case refused(status: Int, code: String?)
-    /// The job failed at Talkdesk.
+    /// The job failed at Talkdesk, or was canceled or deleted there.
     case failed(String)
-    /// A redirect leads to a host that the server does not send requests to.
+    /// A redirect has no `Location`, or leads to a host that the server does not send requests to.
     case foreignHost
-    /// Talkdesk did not respond, or not as documented.
+    /// Talkdesk did not respond, failed, or did not respond as documented. Also if the job took too long, if
+    /// there is no token, and if the task was canceled.
     case unavailable(String)
   }
 

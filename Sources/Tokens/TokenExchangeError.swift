@@ -109,7 +109,7 @@ extension TokenExchangeError: CustomStringConvertible {
   }
 }
 
-/// The fault of a response from the token endpoint, or from the service that signs assertions.
+/// The fault of a response from the token endpoint, from Sendbird, or from the service that signs assertions.
 public enum UnusableReply: Error, Hashable, Sendable {
   /// A status that is neither success nor one of the known failures; 404 usually means a wrong account name.
   case status(Int)
@@ -123,14 +123,15 @@ public enum UnusableReply: Error, Hashable, Sendable {
   case compressed(String)
   /// Success with content that is not a JSON object.
   case notJSON
-  /// No `access_token`, or not a string, or an empty one.
+  /// No `access_token`, or not a string, or an empty one. At Sendbird: a required value is missing, such as
+  /// `token`.
   case noToken
-  /// An `access_token` of more than 8192 octets, or with anything but visible ASCII, which a header field
-  /// cannot contain.
+  /// A token of more than 8192 octets (at Sendbird: 4096), or with anything but visible ASCII, which a header
+  /// field cannot contain.
   case malformedToken
   /// A `token_type` other than Bearer, which would need another way of sending it.
   case tokenType
-  /// `expires_in` of less than a second: expired on arrival by its own statement.
+  /// A stated lifetime of less than a second: the token was expired on arrival.
   case expired
   /// A `scope` without a word that was requested. The word is bounded and printable.
   case scope(missing: String)

@@ -10,7 +10,8 @@ public enum TokenCacheOutcome: String, CaseIterable, Sendable {
   case joined
   /// A renewal started. The request that caused it, if any, does not wait for it.
   case renewal
-  /// The request was refused during a cool-down, without a request to Talkdesk ID.
+  /// The request was refused during a cool-down, without a request to Talkdesk ID or Sendbird. Also if
+  /// Sendbird has just refused the user.
   case coolingDown = "cooling_down"
   /// The request was refused because tokens are not shared, and more are requested than can be obtained in
   /// time.

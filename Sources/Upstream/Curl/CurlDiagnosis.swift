@@ -29,7 +29,7 @@ struct CurlDiagnosis {
     var tunnelStatus: Int
   }
 
-  /// The failed check; nil if the code says nothing about connecting.
+  /// The failed check; nil if the request may have been sent, or if the code says nothing about connecting.
   static func diagnosis(_ evidence: Evidence) -> TransportDiagnosis? {
     guard !evidence.sent else { return nil }
     let tunnelStands = evidence.proxied && (200..<300).contains(evidence.tunnelStatus)

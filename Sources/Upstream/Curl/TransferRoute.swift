@@ -4,8 +4,8 @@ import HTTP
 import Platform
 import Synchronization
 
-/// The target and headers of requests, checked and in libcurl's form. Equal requests share one route, because
-/// thousands may wait.
+/// The target and headers of requests, checked and in libcurl's form. Equal requests in a row that use their
+/// own connections share one route (`TransferRoutes`), because thousands may wait.
 final class TransferRoute: Sendable {
   let target: Target
   let url: String

@@ -21,11 +21,11 @@ public struct TransportSettings: Sendable {
   /// timeout.
   public var connectTimeout: Duration
   /// The maximum number of transfers to one path of a host at once. Others wait in an `AdmissionQueue`. So an
-  /// endpoint that hangs does not block the others of its host.
+  /// endpoint that hangs does not block the others of its host. Not used with `multiplexing`.
   public var transfersPerPath: Int
   /// The settings of the one HTTP/2 connection to each host that all requests share; nil sends HTTP/1.1.
   public var multiplexing: Multiplexing?
-  /// The maximum number of transfers that wait for one path.
+  /// The maximum number of transfers that wait for one path, or with `multiplexing` for one host.
   public var waitingPerPath: Int
   /// The maximum number of connections in the pool, used and idle. Beyond it, the oldest idle one is closed.
   public var pooledConnections: Int

@@ -1,4 +1,5 @@
-// Audits and logs requests that the server refused as malformed, too large or too slow.
+// Audits and logs requests that got no response from a handler: those that the server refused as malformed,
+// too large or too slow, those beyond the connection limit, and those that a handler left unanswered.
 
 import API
 import Callers

@@ -82,7 +82,7 @@ final class ServedEndpoint: Sendable {
   /// The handler for this method; nil for a method that the endpoint does not support.
   func handler(for method: Method) -> Handler? { endpoint.operation(for: method).map { handlers[$0] } }
 
-  /// The lowest role that may use this method. Nil if it is not only for operators.
+  /// The lowest role that may use this method. Nil if the method is not supported, or not only for operators.
   func role(for method: Method) -> Operator.Role? {
     endpoint.operation(for: method).flatMap { endpoint.operations[$0].role }
   }

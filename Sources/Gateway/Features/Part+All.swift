@@ -93,7 +93,8 @@ extension Part {
       })
   }
 
-  /// Keeps the keys of callers' issuers up to date.
+  /// Keeps the published keys up to date that verify JWTs of callers and operators, App Check tokens, and
+  /// proofs of phone numbers.
   private static func issuers(_ wiring: Wiring) -> Part {
     let (keys, generations, clock) = (wiring.runtime.keys, wiring.generations, wiring.clock)
     return Part(name: "issuers", work: { await keys.keepFresh(generations, clock: clock) })

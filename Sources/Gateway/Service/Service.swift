@@ -61,7 +61,7 @@ public final class Service: Sendable {
   ///   - descriptorLimit: The number of descriptors that the process may open. It limits the connections.
   ///   - isColoured: Whether stdout is a terminal that shows colors.
   ///   - write: Writes lines to stdout, and may block. Returns the number of bytes written, up to the end of
-  ///     a line. Called from two threads if audit lines form a chain.
+  ///     a line. Called from two threads if the audit lines form a chain and have no file of their own.
   public init(
     configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: [Int32] = [],
     clock: any TimeSource = SystemClock(), scheduler: (any TimeSource)? = nil,
@@ -134,8 +134,8 @@ public final class Service: Sendable {
     return address
   }
 
-  /// Opens the store, brings it up to date, and fetches the keys for callers' tokens. Call this before
-  /// `start`.
+  /// Opens the store, brings it up to date, and fetches the keys that verify tokens of callers and operators,
+  /// and App Check tokens. Call this before `start`.
   ///
   /// If the database is unavailable, `start` keeps trying. Until that succeeds, the server refuses every
   /// request that a stop could refuse.
@@ -194,7 +194,8 @@ public final class Service: Sendable {
     }
   }
 
-  /// Brings the store up to date, and uses the store keys if they are the ones that the store knows.
+  /// Brings the store up to date, and records the store keys in it. Throws if the store is in use with keys
+  /// that this server does not have.
   private func useStoreKeys() async throws(StartError) {
     let ruling: KeyRuling
     do throws(StoreError) {

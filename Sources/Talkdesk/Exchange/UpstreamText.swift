@@ -14,8 +14,8 @@ enum UpstreamText {
   }
 
   /// A description for debug logs: at most 256 octets of printable ASCII, others become `?`, and digits that
-  /// may be a phone number become `*`. Runs of more than 40 octets without a space are left out, because
-  /// tokens, assertions and keys are longer. Nil for an empty description.
+  /// may be a phone number become `*`. Then runs of more than 40 octets without a space become `[…]`, because
+  /// tokens, assertions and keys are longer. Nil if there is no text.
   static func description(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
     let printable = kept(text, 256) { (0x20...0x7E).contains($0) ? $0 : 0x3F }

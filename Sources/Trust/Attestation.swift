@@ -22,7 +22,7 @@ public enum AttestationMode: String, CaseIterable, Sendable {
 
 /// The reason why an attestation is invalid. The raw value is the word in metrics and audit lines.
 public enum AttestationFault: String, CaseIterable, Error, Sendable {
-  /// The attestation cannot be read, or there are several.
+  /// The attestation cannot be read, Google refuses to read it, or there are several.
   case malformed
   /// The token is signed by another algorithm than the one of its type.
   case wrongAlgorithm = "wrong_algorithm"

@@ -141,7 +141,7 @@ package struct MappingReader {
 
   // MARK: The end
 
-  /// Ends reading. A key that is not declared is a problem. Returns whether there was no such key.
+  /// Ends reading. A key that is not declared is a problem. Returns true if every key is declared.
   @discardableResult
   package mutating func finish(_ keys: [any DeclaredKey]) -> Bool {
     refuse(known: keys.map(\.name)) { _ in true }
@@ -154,7 +154,7 @@ package struct MappingReader {
   }
 
   /// Refuses the undeclared members for which `isRefused` is true. Its argument is the declared name that the
-  /// member probably meant. Returns whether there was no undeclared member.
+  /// member probably meant. Returns true if every member is declared.
   @discardableResult
   private mutating func refuse(known: [String], where isRefused: (String?) -> Bool) -> Bool {
     precondition(asked.isSubset(of: known), "a key is read that is not declared: \(asked.subtracting(known))")

@@ -15,9 +15,9 @@ package struct Entrance: Sendable {
   /// The app of the installation that sends the request, or of an enrollment that no user authorizes. The
   /// app's `callers` need not list either of them.
   package var installedFor: String?
-  /// Whether the caller has a subject of its own. True if the question concerns only the rules.
+  /// Whether the caller has a subject of its own. Also true if the question names no caller.
   package var hasOwnSubject = true
-  /// Whether the caller is an installation. True if the question concerns only the rules.
+  /// Whether the caller is an installation. Also true if the question names no caller.
   package var isInstallation = true
   /// The reason why the credential is refused; nil if it is accepted, or if none is needed.
   package var unauthenticated: String?
@@ -29,10 +29,10 @@ extension Configuration {
   /// Resolves the caller and the app of a request.
   ///
   /// - Parameters:
-  ///   - facts: The facts that the request itself contains. The caller is nil if the question concerns only
-  ///     the rules. The app is the one that the request names.
+  ///   - facts: The facts that the request itself contains. The caller is nil if the question names none. The
+  ///     app is the one that the request names.
   ///   - owner: The caller whose user owns the installation that sends the request; nil if none is named.
-  /// - Throws: The first member that is missing or contradicts another.
+  /// - Throws: The first member that is missing, names something unknown, or contradicts another member.
   package func entrance(_ facts: Facts, owner: String?) throws(Refusal) -> Entrance {
     var entrance = Entrance(facts: facts)
     entrance.hasOwnSubject =
@@ -72,7 +72,8 @@ extension Configuration {
     return (app.id, app.installations)
   }
 
-  /// The caller of the user who authorized an installation; nil if an operator did.
+  /// The caller of the user who authorized an installation. Nil for an installation without a user, which an
+  /// operator or an attestation alone authorized.
   private func owner(_ owner: String?, of subject: String?) throws(Refusal) -> String? {
     guard subject != nil else {
       guard owner == nil else {

@@ -29,9 +29,9 @@ public struct Question: Sendable {
 
   /// The action: `access`, `callback`, `ticket` or `enrol`.
   public var action: String?
-  /// The facts of the question. Without a caller, only the rules are evaluated, as for an anonymous request.
-  /// The caller `anonymous` sends no credentials, and is refused if credentials are required. Without an
-  /// installation's ID, the installation is one that has used no allowance yet.
+  /// The facts of the question. A request without a caller counts as anonymous, even if the server requires
+  /// credentials. The caller `anonymous` sends no credentials, and is refused if the server requires them.
+  /// Without an installation's ID, the installation is one that has used no allowance yet.
   private var given: [AskedFact: String] = [:]
   /// The header fields of the request.
   public var fields: [(name: String, value: String)] = []

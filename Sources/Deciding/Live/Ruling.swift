@@ -18,7 +18,8 @@ package struct Ruling: ~Copyable, Sendable {
   /// The reason of the rule that refused or, if none did, of the first rule in audit mode that would have
   /// refused and gives a reason; otherwise nil. Only for the audit line.
   package let reason: String?
-  /// The result of the rules about the phone number; nil if there was none.
+  /// Whether and how the caller proved that the phone number is theirs, by the last rule `own_number`. Nil if
+  /// no such rule was evaluated, or if it allowed a proof without verifying it.
   package let ownership: NumberResult?
   private let outcome: Outcome
 

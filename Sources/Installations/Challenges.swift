@@ -35,7 +35,8 @@ package struct Challenges: Sendable {
     case good
     /// The challenge has expired. A request that used it before may still be repeated.
     case over
-    /// The text is not this server's challenge, belongs to another app, or expired too long ago.
+    /// The text is not this server's challenge, belongs to another app, expired too long ago, or was made
+    /// later than the leeway for clocks allows.
     case foreign
   }
 

@@ -9,7 +9,8 @@ import Texts
 
 /// The reason why a step is refused.
 package enum InstallationRefusal: Error, Hashable, Sendable {
-  /// The installation is unknown or revoked, or a value is wrong. The client never learns which.
+  /// The request or installation is unknown, or the installation is revoked, replaced or unused for too long,
+  /// or a value is wrong. The client never learns which.
   case invalidClient
   /// The poll came too early. Retry after this many seconds.
   case slowDown(Int)
@@ -33,7 +34,7 @@ package enum InstallationRefusal: Error, Hashable, Sendable {
   case noProof
   /// Too many requests wait.
   case full
-  /// There is no such request or installation.
+  /// There is no such request or installation, or it has ended.
   case unknown
   /// Too many wrong codes. Retry after this many seconds.
   case locked(Int)
@@ -141,7 +142,8 @@ package enum Enrolling {
   /// An operator's decision on a request.
   package enum Judgement: Sendable { case approve, deny }
 
-  /// Approves or denies a waiting request. Repeating the same decision changes nothing.
+  /// Approves a waiting request, or denies one that is waiting or approved. Repeating the same decision
+  /// changes nothing.
   package static func judge(
     _ judgement: Judgement, by operator: Operator.Identity, _ view: InstallationView, at now: Instant
   ) -> Step<Enrolment> {
@@ -165,8 +167,8 @@ package enum Enrolling {
   /// - Parameters:
   ///   - secrets: SHA-256 of each secret that the earlier request may have issued.
   ///   - since: The time at which the first request with this content arrived; nil if this is the first.
-  /// - Returns: The installation, or the refusal `delivered` if it was revoked or replaced since. Nil if the
-  ///   earlier request made nothing.
+  /// - Returns: The installation, or the refusal `delivered` if it was revoked, or if a later request has
+  ///   enrolled the ID since. Nil if the earlier request made no installation.
   private static func repeated(
     _ secrets: [SHA256Digest], since: Instant?, _ view: InstallationView
   ) -> Step<Installation>? {
@@ -303,7 +305,8 @@ package enum Enrolling {
     }
     let ends = InstallationChange(endsOthers: view.live > 0)
     if let installation = view.installation, isRepeated(installation, by: only, at: now) {
-      // The phone's first revocation ended all requests of that time. Later requests belong to its owner.
+      // The phone's first revocation ended all requests of that time. Its repetition must not end later ones,
+      // with which the phone enrolls again.
       return (only == nil ? ends : InstallationChange(), .success(.before(installation)))
     }
     return view.live == 0 ? refuse(.unknown) : (ends, .success(.requests))

@@ -23,8 +23,8 @@ package struct FetchCodeRequest: Sendable, Equatable {
   package let form: Form
   /// The attestation of the app, which only a first request may have; nil without one.
   package let attestation: AttestationEvidence?
-  /// The thumbprint of the phone's key (RFC 7638). Only the thumbprint in the first request counts; polls
-  /// repeat it.
+  /// The thumbprint of the phone's key (RFC 7638). Only the thumbprint in the first request counts. Other
+  /// requests may repeat it.
   package let key: SHA256Digest?
   /// The secret of the installation that a first request with an attestation may replace; nil without one.
   package let replacing: String?

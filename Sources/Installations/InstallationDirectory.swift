@@ -1,4 +1,4 @@
-// Looks up installations for authentication, with a bounded cache that holds each record for one second.
+// Looks up installations by ID or key, with a bounded cache that holds each record for one second.
 
 package import Gate
 package import JOSE
@@ -6,8 +6,8 @@ package import Platform
 package import Store
 import Synchronization
 
-/// Finds installations by ID, and caches each record for one second. So a revocation by any instance takes
-/// effect here after one second and the next read.
+/// Finds installations by ID or key, and caches each record for one second. So a revocation by any instance
+/// takes effect here after one second and the next read.
 ///
 /// A phone sends few requests, so nearly every lookup reads the store. The cache helps with bursts. It is
 /// bounded, so a million installations need no more memory than the busy ones.
@@ -77,7 +77,7 @@ package final class InstallationDirectory: Sendable {
     return known
   }
 
-  /// Reads the installation with the given key from the store; nil if there is none that is not revoked.
+  /// Reads the unrevoked installation with the given key from the store; nil if there is none.
   package func look(key: SHA256Digest) async throws(StoreError) -> KnownInstallation? {
     let readAt = clock.now
     guard let known = try await store.installation(key: key).map({ KnownInstallation($0) }) else {
@@ -149,7 +149,8 @@ package final class InstallationDirectory: Sendable {
   /// most half of them to one address.
   ///
   /// - Parameter deadline: The end of the wait.
-  /// - Returns: Whether there was a turn before the deadline. False also if too many addresses wait.
+  /// - Returns: Whether there was a turn before the deadline. False also if too many addresses wait, or if
+  ///   the task is canceled.
   package func waitForGuardedTurn(_ address: IPAddress, deadline: MonotonicTime) async -> Bool {
     let interval = 1_000_000_000 / Self.guardedRate
     let now = clock.now

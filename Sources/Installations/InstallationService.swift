@@ -417,7 +417,7 @@ package struct InstallationService: Sendable {
 
   // MARK: Operators
 
-  /// Finds the waiting request that has this user code.
+  /// Finds the unexpired request that has this user code: waiting, approved or denied.
   package func find(userCode: String) async throws(Failure) -> Enrolment {
     let found: Enrolment?
     do throws(StoreError) {
@@ -429,7 +429,7 @@ package struct InstallationService: Sendable {
     return found
   }
 
-  /// Approves or denies the waiting request that has this user code.
+  /// Approves or denies the request that has this user code.
   @discardableResult
   package func judge(
     _ judgement: Enrolling.Judgement, userCode: String, by operator: Operator.Identity
@@ -473,7 +473,7 @@ package struct InstallationService: Sendable {
   ///   - only: The identity (ID and generation) that a phone proved; nil for an operator. If another
   ///     generation has replaced it, nothing changes.
   ///   - onFound: Called later with the revocation, if this throws an error that leaves the change in doubt,
-  ///     and the revocation was made.
+  ///     and the installation was revoked. Not called if there were only requests to end.
   @discardableResult
   package func revoke(
     _ id: InstallationID, only: InstallationIdentity? = nil,

@@ -39,7 +39,7 @@ package struct InstallationTerms: Hashable, Sendable {
   /// The resolution of the saved time of last use: a tenth of `idle`, at most an hour. Computed in advance,
   /// because each request reads it.
   package private(set) var useGrain: Duration
-  /// The maximum number of installations per user.
+  /// The maximum number of installations of this app per user.
   package var perSubject: Int
   /// The ids of the callers that may verify codes.
   package var verifiers: Set<String>

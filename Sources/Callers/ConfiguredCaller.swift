@@ -23,7 +23,7 @@ public struct ConfiguredCaller: Sendable {
     /// HTTP Basic (RFC 7617) with this user name and a password with this digest. A strong password has at
     /// least 20 characters.
     case basic(username: String, password: SecretDigest, isStrong: Bool)
-    /// A Bearer credential or `X-API-Key` of this digest.
+    /// An API key with this digest: a Bearer credential, `X-API-Key`, or the `apikey` of GMS clients.
     case apiKey(SecretDigest)
     /// A JWT from an identity provider.
     case jwt(JWTIssuer)

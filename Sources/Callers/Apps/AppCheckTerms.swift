@@ -5,7 +5,7 @@ package import HTTP
 import Texts
 package import Trust
 
-/// The terms on which an app's requests need an App Check token.
+/// The terms for an app's App Check tokens, in its requests or in its enrollments.
 package struct AppCheckTerms: Sendable {
   /// What happens to a request without a valid token.
   package let mode: AttestationMode

@@ -342,7 +342,7 @@ package final class Authenticator: Sendable {
 
   static let basicChallenge = #"Basic realm="callgate", charset="UTF-8""#
 
-  /// 401 for a Bearer credential that is wrong (RFC 6750 §3.1).
+  /// 401 for a wrong token or API key (RFC 6750 §3.1).
   private func invalidToken(_ detail: String) -> Problem {
     var problem = Problem(.invalidToken, detail)
     problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate", error="invalid_token""#)
@@ -350,7 +350,8 @@ package final class Authenticator: Sendable {
     return problem
   }
 
-  /// 401 with a challenge for every scheme that could succeed (RFC 9110 §11.6.1).
+  /// 401 with a challenge for Basic, Bearer or both, as the configured callers use them. Without such
+  /// callers, the challenge is for Basic, because a 401 needs at least one (RFC 9110 §11.6.1).
   func unauthenticated(_ detail: String) -> Problem {
     var problem = Problem(.unauthenticated, detail)
     let takesBearer = !keyCallers.isEmpty || !jwt.issuers.isEmpty

@@ -47,7 +47,8 @@ package struct ClientAddress: Sendable {
   }
 
   /// The scheme by which the client reached trusted proxies, as the outermost of them wrote it in
-  /// `X-Forwarded-Proto`; nil without trusted proxies, or if they wrote neither `http` nor `https`.
+  /// `X-Forwarded-Proto`. Nil if the peer is not a trusted proxy, or if the proxies wrote neither `http` nor
+  /// `https`.
   func scheme(_ request: borrowing Request, peer: IPAddress) -> String? {
     guard hops > 0, trusted.contains(where: { $0.contains(peer) }) else { return nil }
     let entries = request.values(of: .xForwardedProto).flatMap { request.head[$0].elements() }

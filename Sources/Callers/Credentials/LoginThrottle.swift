@@ -87,7 +87,8 @@ package final class LoginThrottle: Sendable {
   /// The time until a login is checked again; nil if it is checked now.
   ///
   /// - Parameters:
-  ///   - identity: The user name of the login; nil for keys and tokens, which have none.
+  ///   - identity: The name of the login: a user name, an installation's id, or `operator`. Nil for API keys
+  ///     and proofs.
   ///   - login: The same login for `memory`; nil for credentials that `memory` does not store.
   package func wait(
     address: IPAddress, identity: @autoclosure () -> [UInt8]?, credential: Credential, now: MonotonicTime,

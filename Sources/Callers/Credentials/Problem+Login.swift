@@ -12,8 +12,8 @@ extension Problem {
       tryAgainAfter: wait.wholeSecondsRoundedUp)
   }
 
-  /// The problem if an installation was revoked or got another secret after it had authenticated, and
-  /// requested a call. The status is that of a wrong password.
+  /// The problem of a request for a call, if its installation was revoked or got another secret after it had
+  /// authenticated. The status is that of a wrong password.
   package static var revoked: Problem {
     var problem = Problem(
       .unauthenticated,

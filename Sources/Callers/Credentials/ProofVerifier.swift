@@ -106,8 +106,8 @@ package final class ProofVerifier: Sendable {
     return [ComparableURL("\(scheme)://\(host)\(path)")].compactMap(\.self)
   }
 
-  /// The response to an invalid proof (RFC 9449 §7.1, §9). Nil for a valid proof, and for an installation
-  /// without a key (`keyless`).
+  /// The response to a proof that is invalid or missing (RFC 9449 §7.1, §9), or that cannot be checked now.
+  /// Nil for a valid proof, and for an installation without a key (`keyless`).
   package func problem(_ result: ProofResult, at time: UnixTime) -> Problem? {
     let challenge: ProofFault.Challenge
     var problem: Problem

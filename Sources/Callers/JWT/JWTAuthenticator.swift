@@ -1,4 +1,4 @@
-// Authenticates callers by JWTs from their own identity provider (RFC 7519, RFC 8725).
+// Authenticates callers and operators by JWTs from their own identity providers (RFC 7519, RFC 8725).
 
 import Gate
 package import JOSE
@@ -12,9 +12,9 @@ import Texts
 /// token's header. Each key has its own algorithms, so `none` and a public key used as a shared secret are
 /// impossible.
 package struct JWTAuthenticator: Sendable {
-  /// The issuer of a configured caller.
+  /// The issuer of a configured caller, or of the operators.
   package struct Issuer: Sendable {
-    /// The caller's id.
+    /// The caller's id; `admin.jwt` for the operators' issuer.
     package let id: String
     package let issuer: String
     package let audience: String
@@ -47,7 +47,7 @@ package struct JWTAuthenticator: Sendable {
   /// The result of verifying a token.
   package enum Outcome {
     case caller(Caller)
-    /// The text is not a readable JWT, or no configured caller has its issuer.
+    /// The text is not a readable JWT, or names no issuer that a configured caller has.
     case notOurs(Fault)
     /// The token is refused. `isForged`: no key of the issuer made the signature.
     case refused(Fault, isForged: Bool)
@@ -281,8 +281,8 @@ extension JWTAuthenticator.Fault {
 }
 
 extension JWTClaims {
-  /// The thumbprint of the key that a token is bound to (`cnf.jkt`, RFC 9449 §6.1). Nil for a token that any
-  /// holder may use.
+  /// The thumbprint of the key that a token is bound to (`cnf.jkt`, RFC 9449 §6.1). Nil without `cnf.jkt`:
+  /// the server does not check other bindings, such as those to certificates.
   ///
   /// - Throws: `malformed` for a binding that cannot be read. Such a token must not count as unbound.
   fileprivate func confirmationKey() throws(JWTError) -> SHA256Digest? {

@@ -24,7 +24,7 @@ package final class KeySource: Sendable {
     /// Whether `longestAge` counts from the last success, not from the first failure after it.
     let agesFromSuccess: Bool
 
-    /// For callers' identity providers.
+    /// For the identity providers of callers and operators.
     package static let issuer = Terms(
       shortestPause: .seconds(30), longestLife: KeySource.lives.upperBound, agesFromSuccess: false)
     /// For Google's keys: App Check and number proofs. A set is renewed long before it is too old.

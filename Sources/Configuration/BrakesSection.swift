@@ -1,4 +1,4 @@
-// Reads `callbacks.brakes`, the built-in limits on callbacks, from the configuration.
+// Reads `callbacks.brakes`, the built-in limits on callbacks and number lookups, from the configuration.
 
 import Documents
 import Gate

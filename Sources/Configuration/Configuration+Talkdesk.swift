@@ -21,7 +21,8 @@ extension Configuration {
   public struct Upstream: Sendable {
     /// The complete URL of the token endpoint.
     public let tokenURL: String
-    /// The base URL of the API, without a slash at the end. `/calls/callback` is appended.
+    /// The base URL of the API, without a slash at the end. Requests append their paths, such as
+    /// `/calls/callback`.
     public let apiURL: String
     /// The `aud` of client assertions.
     public let audience: String
@@ -93,17 +94,17 @@ extension Configuration {
     public package(set) var deadline: Duration
   }
 
-  /// How callbacks are requested from Talkdesk.
+  /// The settings for callbacks. The times for duplicates, keys and records also apply to tickets.
   public struct Callbacks: Sendable, Hashable {
     /// The account's numbers (E.164), for requests without an app that has its own. All are allowed, and the
     /// first is the default.
     public package(set) var talkdeskPhoneNumbers: [String]
-    /// How long a second callback for the same owner and number counts as a duplicate; zero turns the check
-    /// off.
+    /// How long a second callback for the same owner and number, or the same ticket again, counts as a
+    /// duplicate; zero turns the check off.
     public package(set) var dedupeWindow: Duration
     /// How long an `Idempotency-Key` is remembered.
     public package(set) var keyRetention: Duration
-    /// How long the server stores a callback's record.
+    /// How long the server stores the record of a callback or ticket.
     public package(set) var retention: Duration
     /// The time limit of a callback request after its last byte, for the queue, the token and the requests to
     /// Talkdesk.
@@ -123,7 +124,7 @@ extension Configuration.TalkdeskAccount {
     case none
     /// The same account with another credential. Tokens of either credential work with the same API.
     case credential
-    /// Another account, other endpoints or another scope.
+    /// Another account, other endpoints or another scope. Also if only one of the two has an account.
     case account
   }
 

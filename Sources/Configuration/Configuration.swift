@@ -46,7 +46,7 @@ public struct Configuration: Sendable {
   public package(set) var enrolmentApp: String?
   /// The business rules.
   public package(set) var policy: Policy
-  /// How callbacks are requested from Talkdesk.
+  /// The settings for callbacks, some of which also apply to tickets.
   public package(set) var callbacks: Callbacks
   /// The settings for booked callbacks; nil if none can be booked.
   public package(set) var appointments: Appointments?
@@ -100,11 +100,11 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
   case sandbox
   /// Validating what `serve` would run with.
   case check
-  /// Fetching a token from Talkdesk, to print or to diagnose.
+  /// Fetching a token from Talkdesk, to print it.
   case token
-  /// Deciding requests without a server.
+  /// Deciding requests without a server, to explain or test rules.
   case explain
-  /// Bringing the store up to date.
+  /// Bringing the store up to date, or verifying an audit log.
   case migrate
 
   /// Whether the credentials of Talkdesk and of chat desks are opened. Talkdesk's is then required, unless
@@ -132,8 +132,8 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether the secrets and keys of callers, listeners, push providers, attestation and call outcomes are
-  /// opened.
+  /// Whether the secrets and keys of callers, operators, listeners, push providers, attestation and call
+  /// outcomes are opened.
   var opensListenerSecrets: Bool {
     switch self {
     case .serve, .sandbox, .check: true

@@ -38,7 +38,8 @@ extension Configuration {
       public package(set) var access = "Your secure connection is ready."
       /// The text with the question before a call.
       public package(set) var confirm = "We are about to call you. Are you ready?"
-      /// The text when a callback has ended and the app does not know yet.
+      /// The text when a callback has ended and the app does not know yet, and when another device has
+      /// replaced the installation's device.
       public package(set) var changed = "Your callback has changed."
       /// The text when an appointment has expired.
       public package(set) var expired = "We could not call you in time."

@@ -184,7 +184,7 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// The source of a content inside a list item or a section that the operator names: the file under the key
+  /// The source of a content that a mapping names, such as a caller or a chat desk: the file under the key
   /// that ends in `_file`, or the variable under the key that ends in `_variable`. Both together are a
   /// problem.
   mutating func source(

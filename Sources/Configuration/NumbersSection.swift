@@ -7,7 +7,7 @@ package import Talkdesk
 package import Trust
 
 extension Configuration {
-  /// The settings for numbers that the server calls.
+  /// The settings for customers' phone numbers: proofs, consent and screening.
   public struct Numbers: Sendable {
     /// The settings for verifying proofs of Firebase Phone Number Verification.
     package struct Firebase: Sendable {
@@ -190,7 +190,7 @@ extension Settings {
       "numbers.proofs.remember", default: "30d", example: "30d",
       "How long a number stays proven for its user or installation: at most 400 days. `0`: prove it each "
         + "time."), numberMemory)
-  /// A duration. A bare `0` is accepted too.
+  /// A duration of at most 400 days. A bare `0` is accepted too.
   static let numberMemory = TextForm<Duration> { text throws(Refusal) in
     try TextForm.duration(.zero ... .seconds(400 * 86_400)).read(text == "0" ? "0s" : text)
   }

@@ -150,7 +150,7 @@ extension ConfigurationBuilder {
     return operators
   }
 
-  /// Reads `admin.jwt`. Nil without the section.
+  /// Reads `admin.jwt`. Nil without the section, or without a valid issuer, audience and source of keys.
   mutating func operatorIssuer() -> OperatorIssuer? {
     guard let section = partial.sections[Self.operatorIssuerSection],
       var members = open(section, path: Self.operatorIssuerSection)

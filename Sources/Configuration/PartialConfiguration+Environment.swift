@@ -8,8 +8,8 @@ extension PartialConfiguration {
   /// The older name of `DEFAULT_USERNAME`, from Talkdesk's own deploy button.
   static let usernameAlias = "DEFAULT_USER"
 
-  /// Reads the settings in the environment. Empty variables count as unset. Tools that fill in secrets often
-  /// leave a line feed at the end, which is dropped.
+  /// Reads the settings in the environment. Empty variables count as unset. One line feed at the end of a
+  /// secret is dropped, because tools that fill in secrets often leave one.
   package init(environment: [String: String], into problems: inout ProblemList) {
     for setting in Settings.scalars {
       guard let variable = setting.variable else { continue }

@@ -1,11 +1,12 @@
-// Declares the settings that have one value or a list of values: the name in each source, default, form and
-// description.
+// Declares the settings of listeners, the admin interface, the log, Talkdesk, tokens, callbacks, the store
+// and the limits: the name in each source, default, form and description.
 
 import Documents
 package import JOSE
 import Records
 
-/// Every setting there is. `scalars` has those with a value of their own, `structured` all others.
+/// Every setting there is. `structured` has those in sections with a shape of their own
+/// (`PartialConfiguration.ownSections`), `scalars` all others.
 package enum Settings {
   // The configuration itself.
 
@@ -364,7 +365,8 @@ package enum Settings {
       "How long running requests may take when the server stops."),
     .duration(.zero ... .seconds(600)))
 
-  /// The settings with a value of their own, in the order of the documents.
+  /// The settings outside sections with a shape of their own, each with one value or one list, in the order
+  /// of the documents.
   package static let scalars: [Setting] =
     [
       config.setting,

@@ -117,7 +117,8 @@ extension ConfigurationBuilder {
     signer.all.lazy.compactMap { partial.entries[$0]?.place }.first
   }
 
-  /// Reads a signer, and the certificate authorities to trust there. Nil after a problem.
+  /// Reads a signer, and the certificate authorities to trust there. Nil if none of its settings is set, and
+  /// after a problem.
   mutating func signer(_ settings: SignerSettings) -> (TransitSettings, Authorities?)? {
     guard let place = place(of: settings) else { return nil }
     let login = login(settings, place)

@@ -6,8 +6,8 @@ import Gate
 /// The conversation of an AI agent's request. Requests in one conversation for the same number and time have
 /// the same key.
 ///
-/// Every retry with a client's `Idempotency-Key` gets the first response. An agent's key expires earlier:
-/// after `repeats`, or as soon as it is certain that the callback will not ring.
+/// A retry with a client's `Idempotency-Key` gets the first response until that key expires or is freed. An
+/// agent's key expires earlier: after `repeats`, or as soon as it is certain that the callback will not ring.
 public struct AgentConversation: Hashable, Sendable {
   /// A digest of the caller, the subject and the agent's id of the conversation.
   package let id: StoreID

@@ -11,8 +11,8 @@ public struct StoredAnchor: Hashable, Sendable {
   public let sequence: Int64
   /// The authentication code of the last anchor's line, as Base64url.
   public let code: String
-  /// The authentication code of the last line that the audit file had when the chain began; empty if the file
-  /// had no line, nil if there was no file.
+  /// The authentication code of the last line that the audit file had when the chain began; empty if there
+  /// was no such line, nil if the chain goes to standard output.
   public let follows: String?
 
   public init(boot: String, sequence: Int64, code: String, follows: String? = nil) {

@@ -19,7 +19,8 @@ public enum KeyStanding: Hashable, Sendable {
 public struct CallbackStanding: Hashable, Sendable {
   /// The state of the intent's key, which is checked before the rules.
   public let key: KeyStanding
-  /// The earlier callback that makes the intent a duplicate, if there is one. It is checked after the rules.
+  /// The earlier callback or ticket that makes the intent a duplicate, if there is one. It is checked after
+  /// the rules. Not for appointments: `book` finds their duplicates.
   public let duplicate: CallbackID?
   /// When the number of `CallbackIntent.ownership` was proven. Nil if the store does not remember it.
   public var proven: Instant?

@@ -19,7 +19,8 @@ public struct StoredCallback: Hashable, Sendable {
     case failed
     /// The provider may have accepted the request. The server cannot tell.
     case unknown
-    /// An appointment that its owner canceled or did not confirm, or that ended with its installation.
+    /// An appointment that its owner canceled or did not confirm, or whose installation was revoked, or was
+    /// replaced by one of another owner or app.
     case cancelled
     /// An appointment whose time passed before it could be tried.
     case expired
@@ -52,7 +53,8 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var platformTID: String?
   /// The names of the fields that Talkdesk refused. Filled only when the record is read by its key.
   public internal(set) var refusedFields: [String] = []
-  /// The verification code; nil if the callback had none, or if a purge has removed it.
+  /// The verification code; nil if the callback had none, or if the code has been removed: after its expiry,
+  /// or because no store key could open it.
   public internal(set) var verificationCode: SealedCode?
   /// The notifications of the callback; nil if no device gets any.
   public internal(set) var notices: CallbackNotices?

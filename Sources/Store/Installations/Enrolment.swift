@@ -15,7 +15,8 @@ public struct Enrolment: Hashable, Sendable {
     case denied
     /// The secret was delivered.
     case delivered
-    /// Another secret was delivered for the same installation id, or the installation was revoked.
+    /// Another secret was delivered for the same installation id, or the installation id was revoked, with or
+    /// without an installation.
     case ended
   }
 

@@ -83,8 +83,8 @@ extension KeyRuling {
   ///
   /// - Parameters:
   ///   - now: The current time. Values that have expired by then count as deleted, even if no purge has
-  ///     deleted them yet. The key of an appointment that has not ended counts as in use until `now` at
-  ///     least.
+  ///     deleted them yet. A key that sealed the content of an appointment, or a device token, counts as in
+  ///     use until `now` at least, as long as the callback has not ended.
   ///   - removesPrevious: Whether the previous key is removed from the list as soon as nothing is sealed with
   ///     it, although the server still has it.
   public init(

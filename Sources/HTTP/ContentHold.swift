@@ -29,6 +29,7 @@ public final class ContentHold: Sendable {
     onRelease?()
   }
 
-  /// Sets the function that each release calls, in place of an earlier one. For transports.
+  /// Sets the function that `release` calls when it ends a pause, in place of an earlier function. For
+  /// transports.
   public func onRelease(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onRelease = body } }
 }

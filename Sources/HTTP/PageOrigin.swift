@@ -8,7 +8,7 @@ extension Request {
   ///
   /// A page of any site can make a browser send requests here, but the browser reveals this in fields that no
   /// page can set. Over TLS and to loopback it sends `Sec-Fetch-Site`. Otherwise scripts and forms send
-  /// `Origin`, which must name this server's host.
+  /// `Origin`, which must name this server's host. A link then sends neither field, so it is not recognized.
   package var isOfForeignPage: Bool {
     switch values(of: Self.secFetchSite).map(string) {
     case ["none"], ["same-origin"]: false

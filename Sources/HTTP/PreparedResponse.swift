@@ -1,8 +1,8 @@
-/// A response serialized once and sent many times: everything but `Date`, `X-Request-Id` and `Connection` is
-/// ready.
+/// A response serialized once and sent many times. The server adds only `Date`, `X-Request-Id`, `Connection`,
+/// and fields that depend on the request or are the same for all responses.
 public struct PreparedResponse: Sendable {
-  /// Status line, `Content-Length` and all fields, each line with its CR LF. The server adds `Date`,
-  /// `X-Request-Id`, `Connection`, the empty line and the content.
+  /// The status line, `Content-Length` (except for 204 and 304) and the response's fields, each line with its
+  /// CR LF. The server adds the other fields, the empty line and the content.
   public let lines: [UInt8]
   public let content: [UInt8]
   public let status: Status
@@ -12,8 +12,10 @@ public struct PreparedResponse: Sendable {
   /// client then needs no copy.
   public let isShared: Bool
 
-  /// Serializes a response. If a field contains a control octet or is one that the server writes itself, the
-  /// response becomes an empty 500: a wrong response harms less than a split one (RFC 9110 §5.5).
+  /// Serializes a response. A response that must not be written becomes an empty 500, because a wrong
+  /// response harms less than a split one (RFC 9110 §5.5). That is a response with a field name that is not a
+  /// token, a control octet in a value or in the reason phrase, a field that the server writes itself, a
+  /// status outside 200–599, or content in a 204 or 304.
   ///
   /// - Parameter isShared: Whether the content outlives the response and is the same for all clients.
   public init(_ response: Response, isShared: Bool = false) {

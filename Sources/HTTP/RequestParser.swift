@@ -71,8 +71,8 @@ public struct RequestParser: Sendable {
   public mutating func continueWasSent() { continueIsDue = false }
 
   /// Parses octets from an offset and moves the offset past them. Pass the same request again until it is
-  /// complete, and do not use it before. The parser empties it when a new request starts. After a failure,
-  /// `hasRequestLine` and `hasHead` tell which parts may be used.
+  /// complete. Until then, and after a failure, use only the parts that `hasRequestLine` and `hasHead` allow.
+  /// The parser empties the request when a new one starts.
   public mutating func parse(
     _ input: Span<UInt8>, from offset: inout Int, into request: inout Request
   ) -> Progress {

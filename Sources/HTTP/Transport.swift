@@ -204,8 +204,8 @@ extension TransportError: CustomStringConvertible {
   public var description: String { "\(reason.words()): \(detail)" }
 }
 
-/// Sends requests to other servers. All network access goes through this protocol, so the code above it runs
-/// with any implementation.
+/// Sends HTTP requests to other servers. All HTTP requests of this process go through this protocol, so the
+/// code above it runs with any implementation.
 public protocol HTTPTransport: Sendable {
   /// Sends a request and returns the whole response, whatever its status. Sends the request a second time
   /// only if `ConnectionReuse` says so. Redirects are not followed. Canceling the task cancels the transfer.

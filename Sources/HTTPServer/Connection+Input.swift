@@ -149,7 +149,7 @@ extension Connection {
     }
   }
 
-  /// Has the handler judge a head whose content has not arrived yet.
+  /// Has the handler judge a head whose content has not arrived completely.
   private func judge(_ request: borrowing Request) {
     isJudged = true
     let now = worker.loop.now

@@ -6,8 +6,9 @@ import Synchronization
 
 /// The handler's access to a request: its ID, client and time, and the functions to respond.
 ///
-/// Respond once, or take a `Responder` and respond later. Only the first response counts. Without a response,
-/// the server sends 500.
+/// Respond once, or take a `Responder` and respond later. Only the first response counts. If
+/// `RequestHandler.handle` does neither, the server sends 500. If `RequestHandler.judge` does neither, the
+/// server reads the content.
 public struct Exchange: ~Copyable {
   enum State { case open, answered, deferred }
 
@@ -28,7 +29,7 @@ public struct Exchange: ~Copyable {
     set { framing.route = newValue }
   }
 
-  /// Whether the content has not arrived yet; see `RequestHandler.judge`.
+  /// Whether the content has not arrived completely; see `RequestHandler.judge`.
   public let isEarly: Bool
 
   /// The result of judging this request's head, so that `handle` need not compute it again. Nil if the head

@@ -4,20 +4,23 @@ public import HTTP
 
 /// The application behind a server: it responds to requests.
 ///
-/// Both functions are called on the loop that owns the connection and must not block it: `handle` either
-/// responds before it returns, or defers the response and continues elsewhere.
+/// All functions are called on the loop that owns the connection and must not block it. `handle` and `judge`
+/// can respond before they return, or defer the response and continue elsewhere. `refusal` returns its
+/// response.
 public protocol RequestHandler: AnyObject, Sendable {
   /// Answers a complete, well-formed request, now or later.
   func handle(_ request: borrowing Request, _ exchange: inout Exchange)
-  /// Refuses a request because of its head, before its content is read. The server calls it once for a
-  /// request whose content did not arrive with its head. The content of `request` may be anything.
+  /// Refuses a request because of its head, before all of its content has arrived. The server calls it at
+  /// most once for a request, and only if the content is not complete when the head has been read. The
+  /// content of `request` may be anything.
   ///
   /// Respond with a refusal, or return: then the server reads the content and calls `handle`. A response
   /// with a status below 400 is dropped. A deferred judgment ends with a refusal or with
   /// `Responder.proceed`. The connection closes after a refusal.
   func judge(_ request: borrowing Request, _ exchange: inout Exchange)
-  /// The response to bytes that never became a request, or to a request that the server cannot accept. The
-  /// server closes the connection after it.
+  /// The response that the server sends itself: to bytes that are not a request, to a client that is too slow
+  /// or exceeds a limit, or if the handler left a request unanswered. The server closes the connection after
+  /// it.
   func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response
 }
 
@@ -32,7 +35,7 @@ public enum RequestFailure: Hashable, Sendable {
   case malformed
   /// The head was not complete within `headerTimeout`, or the request within `requestTimeout`: 408.
   case timedOut
-  /// More content than `contentBytes`: 413.
+  /// More content than `contentBytes`, or far more chunk overhead than content: 413.
   case contentTooLarge
   /// A request target that cannot fit `headerBytes`: 414.
   case targetTooLong

@@ -24,7 +24,8 @@ public struct ServerLimits: Sendable {
   /// connection, it begins when the connection opens.
   public var headerTimeout: Duration
   /// The time from the same beginning to the request's last octet. It begins again when a deferred judgment
-  /// accepts the head, and when the client has read responses that blocked the connection.
+  /// accepts the head. This time and `headerTimeout` also begin again when the client has read responses that
+  /// blocked the connection.
   public var requestTimeout: Duration
   /// The time from a response to the first octet of the next request.
   public var idleTimeout: Duration

@@ -141,8 +141,8 @@ public struct JWKSet: Sendable {
 
   /// The keys that can verify, in order.
   public let keys: [JWK]
-  /// The entries that were left out, in order: unknown types and encryption keys are normal there (RFC 7517
-  /// §5).
+  /// The entries that were left out, in order. Unknown types and encryption keys are normal there (RFC 7517
+  /// §5). One entry represents all keys beyond `maximumKeys`.
   public let skipped: [Skipped]
 
   /// Reads a set key by key: a key that is not understood is left out, and the others stay (RFC 7517 §5).

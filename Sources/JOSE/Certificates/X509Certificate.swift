@@ -3,7 +3,8 @@
 
 import COpenSSL
 
-/// An X.509 certificate: an `X509`, made by `d2i_X509`, freed by `X509_free` in `deinit`.
+/// An X.509 certificate: an `X509`, made by `d2i_X509`, `PEM_read_bio_X509` or `X509_new`, freed by
+/// `X509_free` in `deinit`.
 ///
 /// `@unchecked Sendable`: the structure is only read after `init`, which makes OpenSSL fill its caches.
 /// OpenSSL counts references atomically.

@@ -15,7 +15,7 @@ public enum KeyError: Error, Hashable, Sendable {
   case otherThing(name: String, remedy: String)
   /// A private key encrypted with a passphrase.
   case encrypted
-  /// More than one PEM block.
+  /// More than one PEM block with a key. Blocks with certificates or EC parameters do not count.
   case severalBlocks
   /// Something after the last PEM block, or before `-----BEGIN` on its line.
   case textAroundPEM
@@ -25,7 +25,7 @@ public enum KeyError: Error, Hashable, Sendable {
   case unknownLabel
   /// Neither PEM nor Base64 nor DER.
   case notBase64
-  /// Base64 of bytes that are not the DER structure of a key.
+  /// Bytes that are not the DER structure of a key, decoded from a text or given as they are.
   case notDER(bytes: Int)
   /// Bytes after the end of the key's DER structure.
   case trailingData(bytes: Int)

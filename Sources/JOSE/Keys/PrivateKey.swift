@@ -23,8 +23,8 @@ public final class PrivateKey: Sendable {
     publicKey = try PublicKey(subjectPublicKeyInfo: key.subjectPublicKeyInfo())
   }
 
-  /// Generates a key for an algorithm: on its curve, or RSA with 3072 bits (NIST SP 800-57: good beyond
-  /// 2030).
+  /// Generates a key for an algorithm: on its curve, or RSA, by default with 3072 bits (NIST SP 800-57: good
+  /// beyond 2030).
   public static func generate(
     for algorithm: SignatureAlgorithm, rsaBits: Int = 3072
   ) throws(KeyError) -> PrivateKey {

@@ -2,7 +2,7 @@
 
 import Texts
 
-/// Base64 with the standard alphabet and padding (RFC 4648 §4), for keys and HTTP Basic credentials.
+/// Base64 with the standard alphabet and padding (RFC 4648 §4).
 public enum Base64 {
   /// The text with padding.
   public static func encode(_ bytes: [UInt8]) -> String {

@@ -78,7 +78,8 @@ public final class EventLoop: @unchecked Sendable {
     queue.async { self.run() }
   }
 
-  /// Ends the loop after its current turn, and releases its receivers. Closures sent later never run.
+  /// Ends the loop after its current turn, and releases its receivers. Closures that have not run by then
+  /// never run.
   public func stop() {
     stopping.store(true, ordering: .releasing)
     poller.wake()

@@ -57,7 +57,7 @@ struct ServiceTime: Sendable {
     return estimate + max(deviation * 4, estimate / 4)
   }
 
-  /// Whether nothing runs, and the last run is too old for an estimate.
+  /// Whether nothing runs, and no run has ended within the last `memory`.
   func isForgotten(at now: MonotonicTime) -> Bool {
     running == 0 && (lastEnd.map { now - $0 > Self.memory } ?? true)
   }

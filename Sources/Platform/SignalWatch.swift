@@ -69,7 +69,8 @@ public final class SignalWatch: @unchecked Sendable {
   /// Returns when the first signal has come.
   public func waitForEnd() { ending.wait() }
 
-  /// Sets the action for a SIGINT after the end has begun: a second Ctrl-C.
+  /// Sets the action for the second SIGINT and later ones, as from a second Ctrl-C. A first SIGINT after
+  /// SIGTERM does not run it.
   public func onSecondInterrupt(_ action: @escaping @Sendable () -> Void) {
     state.withLock { $0.insist = action }
   }

@@ -21,8 +21,8 @@ public struct StreamSocket: ~Copyable, Sendable {
   /// Takes ownership of a connected, non-blocking socket.
   public init(owning descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
-  /// Connects to an address, and waits for the connection (connect(2)). For tests, probes and health checks,
-  /// not for an event loop.
+  /// Connects to an address, and waits for the connection (connect(2)). For tests only: the wait would block
+  /// an event loop.
   public init(connectedTo address: SocketAddress) throws(SystemError) {
     let number = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw SystemError(operation: "socket", code: errno) }

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Files of the system, such as proc(5)'s tables and time zones.
+/// Functions that read a file or an open descriptor: up to a maximum size, or line by line.
 public enum SystemFile {
   /// The bytes of a file. Of a longer file, only the first are read.
   ///

@@ -18,7 +18,8 @@ public final class Waiters: Sendable {
   /// The number of waiting tasks.
   public var count: Int { state.withLock { $0.waiting.count } }
 
-  /// Returns after the next `wakeAll`, or as soon as the task is canceled.
+  /// Returns after the next `wakeAll`, or as soon as the task is canceled. Returns at once if the event has
+  /// taken place already.
   /// - Parameter isOver: Whether the event has taken place already. Called under a lock, so it must not call
   ///   this object.
   public func wait(unless isOver: () -> Bool) async {

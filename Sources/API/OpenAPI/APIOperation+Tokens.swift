@@ -18,7 +18,7 @@ extension [Problem.Code] {
     .closed, .denied, .noAgents, .stopped, .rateLimited, .quotaExhausted, .storeUnavailable,
     .auditUnavailable,
   ]
-  /// The problems if Talkdesk ID issues no token.
+  /// The problems if Talkdesk ID or a chat desk issues no token.
   static let ofTokens: [Problem.Code] = [
     .upstreamRefused, .upstreamFailed, .upstreamUnavailable, .upstreamTimeout,
   ]

@@ -2,7 +2,8 @@
 
 package import Gate
 
-/// An action as audit lines name it: an action that rules decide, or one of operators, verifiers or owners.
+/// An action as audit lines name it: an action that rules decide, or one of operators, verifiers, owners or
+/// Talkdesk.
 package enum AuditedAction: String, CaseIterable, Sendable {
   case access
   case callback
@@ -24,7 +25,7 @@ package enum AuditedAction: String, CaseIterable, Sendable {
   case snooze
   /// A customer asks in a dialog to be called now.
   case connect
-  /// An installation registers its device.
+  /// An installation registers or removes its device.
   case device
   /// Talkdesk reports the outcome of a call.
   case outcome

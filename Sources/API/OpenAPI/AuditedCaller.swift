@@ -6,9 +6,10 @@ import Texts
 /// The caller of a request, as an audit line names it. A class with prepared text, because callers send many
 /// requests.
 package final class AuditedCaller: Equatable, Sendable {
-  /// The id of the configured caller, or `anonymous`.
+  /// The id of the configured caller, `installation` or `anonymous`.
   package let id: String
-  /// The subject that the credential names, without telephone numbers.
+  /// The subject that the credential names, with phone numbers hidden. Without a subject, the `client_id` of
+  /// an installation, or the caller's id.
   package let subject: String
   /// The `client_id` if the caller is an installation; otherwise nil.
   package let installation: String?

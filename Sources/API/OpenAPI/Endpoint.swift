@@ -33,7 +33,8 @@ package final class Endpoint: Sendable {
   package let paths: [String]
   package let audience: Audience
   package let auditing: Auditing
-  /// Whether browsers may cache a response to an app.
+  /// Whether clients may cache the response, so that it needs `Vary: Origin` even if the request has no
+  /// `Origin`.
   package let isKept: Bool
   package let operations: [APIOperation]
   /// The methods of the operations, in an array because each request is compared with them.

@@ -15,7 +15,8 @@ extension Problem {
     "Web pages on other sites may not send this request. The operator of this server can add this site to cors.origins."
   )
 
-  /// The problem of bytes that are not a request, or of a request that was not answered.
+  /// The problem of a failure to which the server itself responds: bytes that are not a request, a client
+  /// that is too slow or exceeds a limit, or a request that the handler left unanswered.
   package init(_ failure: RequestFailure) {
     switch failure {
     case .malformed:

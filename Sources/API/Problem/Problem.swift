@@ -125,7 +125,7 @@ public struct Problem: Error, Sendable {
   /// The time of the first appointment, for other interfaces. This server's own API names the record by its
   /// id.
   package var appointmentTime: Instant?
-  /// The rule's name for operators, if callers get another one.
+  /// The rule's own name, for operators. Callers may get another one in `rule`.
   package var ownRule: String?
   /// The accepted types of attestation, or ways to prove a number.
   public var accepts: [String] = []
@@ -136,7 +136,7 @@ public struct Problem: Error, Sendable {
   /// Whether the client has disconnected, so that no one reads the response. The status is then 499, as in
   /// nginx: not a failure of this server.
   package var isUnread = false
-  /// Further fields of the response: `WWW-Authenticate`, `Allow`.
+  /// Further fields of the response, such as `WWW-Authenticate`, `Allow` and `RateLimit`.
   public var responseFields: Fields = [:]
 
   public init(_ code: Code, _ detail: String, retryAfter: Int? = nil) {

@@ -5,7 +5,7 @@ import JSON
 
 /// The curl command of an operation. `$CALLGATE` in it stands for the server's address.
 enum CurlCommand {
-  /// The command, on as many lines as it has options.
+  /// The command. Each option except `-X` is on its own line.
   ///
   /// - Parameter allowsAnonymous: Whether apps may send requests without credentials.
   static func text(_ path: String, _ operation: APIOperation, allowsAnonymous: Bool) -> String {

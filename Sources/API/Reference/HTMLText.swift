@@ -8,7 +8,7 @@ import Pages
 /// Writes HTML. It escapes all text.
 package enum HTMLText {
   /// The header fields of a page without scripts. The policy allows only the style inside the page, by its
-  /// digest: no frame around the page, and nothing from other hosts.
+  /// digest, and images in `data:` URLs: no frame around the page, and nothing from other hosts.
   package static func pageFields(style: String) -> Fields {
     pageFields(policy: "style-src \(source(style)); ")
   }

@@ -8,9 +8,9 @@ package import Tokens
 
 /// The format of a response with a vended token.
 package enum AccessForm: Sendable {
-  /// `GET /access`: the content is exactly the token.
+  /// `GET /access` and `POST /access/claim`: the content is exactly the token.
   case text
-  /// `GET /access` as JSON in the form of RFC 6749 §5.1.
+  /// The same endpoints as JSON, in the form of RFC 6749 §5.1.
   case json
   /// `GET /access?probe`: only the status.
   case probe

@@ -1,4 +1,5 @@
-// The response of `GET /availability`: opening hours and remaining requests, for apps to show before a call.
+// The response of `GET /availability`, for apps to show before a call: opening hours, remaining requests,
+// free appointment slots and available agents.
 
 import API
 package import Gate
@@ -27,7 +28,8 @@ package enum AvailabilityDocument {
   private static let agentsAge: Int64 = 5
 
   /// - Parameters:
-  ///   - isStopped: Whether the operator has stopped callbacks, for an unknown time.
+  ///   - isStopped: Whether a stop applies to callbacks of this caller or app. Then the response must not be
+  ///     cached, because an operator can end the stop at any time.
   ///   - statuses: The caller's remaining allowances, in the rules' order.
   ///   - slots: The slots of the span that the request names; nil without one.
   ///   - agents: The number of available agents, and the time of that report; nil if unknown.

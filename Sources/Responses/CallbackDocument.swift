@@ -7,7 +7,7 @@ package import Store
 
 /// The JSON of callbacks. It never contains a full phone number.
 package enum CallbackDocument {
-  /// The body of `GET /callbacks/{id}`.
+  /// A callback as its caller sees it, as in the body of `GET /callbacks/{id}`.
   package static func record(_ record: StoredCallback, verificationCode: String?) -> JSONObject {
     var document = members(of: record)
     if let verificationCode { document["verification_code"] = .string(verificationCode) }
@@ -55,7 +55,7 @@ package enum CallbackDocument {
     status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
     content: Array(#"{"valid":true}"#.utf8))
 
-  /// The body of the 201 for an accepted or booked callback.
+  /// The 201 for an accepted or booked callback.
   /// - Parameter at: The time of an appointment.
   package static func created(
     _ id: CallbackID, at: Instant? = nil, createdAt: Instant, contact: String, verificationCode: String?

@@ -8,7 +8,7 @@ import Platform
 package import Store
 
 extension Problem {
-  /// The problem returned when a callback was not delivered.
+  /// The problem for a callback that certainly or possibly was not delivered.
   package init(_ reason: Undelivered) {
     switch reason {
     case .noTurn(.paused(let rest)): self = .paused(rest)

@@ -1,4 +1,4 @@
-// `GET /admin/callbacks`: lists the callbacks of all callers for operators.
+// `GET /admin/callbacks`: lists the callbacks and tickets of all callers for operators.
 
 import API
 import Delivery
@@ -34,7 +34,7 @@ extension CallbackQuery {
 }
 
 extension CallbackDocument {
-  /// A page of callbacks, the newest first.
+  /// A page of callbacks and tickets, the newest first.
   /// - Parameter limit: The requested number. A full page has `next`, the ID after which the next page
   ///   starts.
   static func list(_ records: [StoredCallback], limit: Int) -> JSONValue {

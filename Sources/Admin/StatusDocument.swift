@@ -1,5 +1,5 @@
-// The parts of the status that show activity: decisions, latency, opening hours, callbacks and upstream
-// services.
+// The parts of the status that show activity: current problems, decisions, latency, opening hours, callbacks,
+// attestations and upstream services.
 
 import API
 import Callers

@@ -4,7 +4,7 @@ public import JOSE
 
 /// The emulator's configuration: one account and one OAuth client in it.
 public struct EmulatorConfiguration: Sendable {
-  /// The name of the account. It is only shown, never checked.
+  /// The name of the account. The emulator does not check it.
   public var accountName: String
   public var clientID: String
   /// The client's public keys: several during a key rotation, none if the client authenticates only by

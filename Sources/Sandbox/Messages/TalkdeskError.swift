@@ -1,4 +1,4 @@
-// The error responses of the emulated Callback API, in Talkdesk's format.
+// The error responses of Talkdesk's emulated APIs, all but the token endpoint, in Talkdesk's format.
 
 import HTTP
 import JSON

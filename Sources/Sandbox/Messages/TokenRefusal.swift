@@ -1,9 +1,9 @@
-// The error responses of the emulated token endpoint, in OAuth's format.
+// The error responses of the emulated token endpoints of Talkdesk ID and Google, in OAuth's format.
 
 import HTTP
 import JSON
 
-/// An error of the token endpoint in the format of RFC 6749 §5.2. Talkdesk documents only `error` and
+/// An error of a token endpoint in the format of RFC 6749 §5.2. Talkdesk documents only `error` and
 /// `error_description`.
 struct TokenRefusal: Error, Hashable, Sendable {
   /// The status: 400, 401 or 415.

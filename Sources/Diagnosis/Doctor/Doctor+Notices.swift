@@ -7,8 +7,8 @@ import Notices
 import Platform
 
 extension Doctor {
-  /// Reports whether this server can authenticate to each push provider. Sends no notification, because it
-  /// would reach a real device.
+  /// Reports what can be checked of each push provider without a notification, which would reach a real
+  /// device: an access token of Google for FCM, and a signature for APNs. Nothing is sent to a webhook.
   mutating func reportNotices() async {
     guard let notices = configuration.notices else { return }
     if let fcm = notices.fcm { await reportFCM(fcm) }

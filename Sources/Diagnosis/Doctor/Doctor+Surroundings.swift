@@ -1,4 +1,5 @@
-// How `callgate doctor` checks the store, the issuers' keys, the remote policies and the admin access.
+// How `callgate doctor` checks the store, the issuers' keys, Google's attestation services, the remote
+// policies and the admin access.
 
 import AskingGoogle
 import Callers

@@ -15,10 +15,10 @@ public struct DrillReport: Sendable {
   public enum Verdict: Sendable {
     /// Talkdesk accepted the callback.
     case accepted
-    /// Talkdesk refused the credential or the callback.
+    /// Talkdesk refused the credential or the callback. A callback that gets 429 counts as refused.
     case refused
-    /// Talkdesk was not reached, is unavailable or responded with an undocumented status, or the outcome is
-    /// unknown.
+    /// Talkdesk was not reached, is unavailable, limits token requests, or returned an undocumented or
+    /// unusable response; or the token request could not be signed; or the outcome is unknown.
     case unavailable
     /// A fault of this program.
     case `internal`

@@ -48,7 +48,7 @@ struct SetupHours: Sendable {
     return entries
   }
 
-  /// Reads the name of a time zone. Throws if Gate does not know it.
+  /// Reads the name of a time zone. Throws if the time zone is unknown.
   static let readZone: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     _ = try schedule([Entry(days: "mon-sun", windows: ["00:00-24:00"])], timezone: text)
     return text

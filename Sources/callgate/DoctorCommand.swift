@@ -10,8 +10,8 @@ import Glibc
 import Platform
 import Texts
 
-/// `callgate doctor`: checks the configuration, Talkdesk ID, the store, issuers and remote policies; or, with
-/// `--token`, a user's token.
+/// `callgate doctor`: checks the configuration, Talkdesk ID and everything else that the server needs; or,
+/// with `--token`, a user's token.
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",

@@ -4,7 +4,8 @@ import ArgumentParser
 
 /// The exit status of a command, with the names of sysexits.h.
 enum ExitStatus: Int32 {
-  /// The arguments are wrong (`EX_USAGE`).
+  /// The arguments are wrong or name a file that cannot be used, or a required answer is missing
+  /// (`EX_USAGE`).
   case usage = 64
   /// Talkdesk, a server, the store or the network did not respond, or the port is taken (`EX_UNAVAILABLE`).
   case unavailable = 69

@@ -75,7 +75,8 @@ package final class AppointmentCarrier: Sendable {
 
   // MARK: Handling
 
-  /// Handles an appointment at the current time: leaves an early one for later, and ends a late one.
+  /// Handles an appointment at the current time: makes its call if that is still allowed, leaves an early one
+  /// for later, and ends a late one.
   package func handle(_ due: DueAppointment) async -> AppointmentKeeper.Handling {
     // The clock was set back after the appointment was read.
     guard due.at <= now, due.due <= now else { return .done }
@@ -198,8 +199,8 @@ package final class AppointmentCarrier: Sendable {
     .leftAside(for: min(max(now - visit.due.due, .seconds(1)), .seconds(30)))
   }
 
-  /// Returns a check that the appointment's installation was neither revoked nor replaced; nil if no
-  /// installation booked it. If the store fails, nothing is sent.
+  /// Returns a check that the appointment's installation is still valid (`AppointmentSetting.isAlive`); nil
+  /// if no installation booked it. If the store fails, nothing is sent.
   private func recheck(_ visit: Visit) -> (@Sendable () async -> Undelivered?)? {
     guard visit.content.installation != nil else { return nil }
     let (setting, content, id) = (visit.setting, visit.content, visit.id)

@@ -33,8 +33,9 @@ package struct AppointmentSetting: Sendable {
   /// How long after its time an appointment's call may still be made; nil if no calls are made.
   package var lateness: Duration? { configuration.appointments?.late }
 
-  /// Whether the installation of an appointment still belongs to the same owner: it was neither revoked nor
-  /// replaced by another owner's. True if no installation booked the appointment.
+  /// Whether the installation of an appointment is still valid: it was neither revoked nor replaced, or its
+  /// owner has enrolled it again for the same app. True if no installation booked the appointment. False if
+  /// no app has installations any longer.
   ///
   /// - Parameter record: The current record. A record of an earlier release names the installation only in
   ///   its content.

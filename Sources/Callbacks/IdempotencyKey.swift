@@ -1,10 +1,10 @@
-// Reads the `Idempotency-Key` header, with which a client marks a retry of the same callback.
+// Reads the `Idempotency-Key` header, with which a client marks a retry for the same callback or ticket.
 
 package import API
 package import HTTP
 
 /// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header): the client's name for one
-/// intended callback. A request with the same key is a retry, not another callback.
+/// intended callback or ticket. A request with the same key is a retry, not another one.
 ///
 /// The draft requires a structured-field string, in quotation marks. Most clients send the bare text. Both
 /// mean the same key.

@@ -3,7 +3,7 @@
 package import API
 package import Gate
 
-/// Test numbers: one for each code with which a valid `POST /calls/callback` may be refused
+/// Test numbers, each for one code with which a valid `POST /calls/callback` may be refused
 /// (docs/build/sandbox.md lists them). They are in the range reserved for fiction, +1 202 555 0100 to 0199.
 /// The tens digit groups the codes by HTTP status, such as 6 for 429.
 package enum TestNumbers {

@@ -54,7 +54,7 @@ package final class CallbackQueue: Sendable {
   package static let usualPause = Duration.seconds(5)
   /// The longest pause. A longer `Retry-After` is shortened to this.
   static let longestPause = Duration.seconds(3600)
-  /// The maximum number of waiting callbacks. One caller may use half of it.
+  /// The maximum number of waiting callbacks. One caller may use half of it, and one user a quarter.
   static let mostWaiting = 16384
   /// The maximum size of all waiting content, in bytes. One caller may use half of it.
   static let mostWaitingBytes = 48 * 1024 * 1024

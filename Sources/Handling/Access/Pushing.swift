@@ -199,7 +199,7 @@ extension Handlers {
     }
   }
 
-  /// `GET /notices/{id}`: returns the subject of a push notification.
+  /// `GET /notices/{id}`: returns the action of a push notification, and its callback if it is about one.
   package func showNotice(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { visit, _ throws(Problem) in
       if case (let push, let installation)? = visit.generation.pushed(visit.caller) {

@@ -144,7 +144,8 @@ extension Handlers {
         subject.record, answering: subject.record.notices == nil ? nil : subject.serial, visit.generation,
         visit.context, visit.responder)
     } catch {
-      // The call began meanwhile or another answer was faster, so the notification is no longer valid.
+      // Meanwhile the call began, the appointment ended or was moved, or another answer was faster. So the
+      // notification is no longer valid.
       throw error.code == .tooLate ? .noNotice : error
     }
   }

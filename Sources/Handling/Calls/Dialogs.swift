@@ -31,7 +31,7 @@ struct DialogVisit: ForClient {
 }
 
 /// The appointment that a dialog is about, with the ID that the client used and the serial number of the
-/// notification.
+/// notification (0 for a callback that has none).
 struct DialogSubject: Sendable {
   let id: NoticeID
   let serial: Int
@@ -226,7 +226,7 @@ extension DialogAction {
 }
 
 extension Problem {
-  /// The problem of an unknown id, a notification that was already answered or is no longer valid, for
-  /// example because its appointment has ended or is being called, or an unknown action.
+  /// The problem of an unknown id or action, of a notification that was already answered or is no longer valid
+  /// (for example because its appointment has ended or is being called), and of a server without dialogs.
   static var noNotice: Problem { Problem(.notFound, "This dialog is unknown or has ended.") }
 }

@@ -27,7 +27,7 @@ package final class Handlers: Sendable {
   /// in doubt.
   package let callbacks: CallbackParts
   package let appointments: AppointmentParts
-  /// Makes the calls of appointments; nil without a store key.
+  /// Handles due appointments; nil without a store key.
   package let keeper: AppointmentKeeper?
   /// Accepts Talkdesk's events about calls.
   package let outcomes: OutcomeDesk

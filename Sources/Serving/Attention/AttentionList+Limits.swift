@@ -87,8 +87,9 @@ extension AttentionList {
     }
   }
 
-  /// Lists the brakes, quotas and rates that refuse requests now. Only quotas and rates that many customers
-  /// share count: for everybody, a caller or an app.
+  /// Lists the enforced brakes, quotas and rates that refuse requests now. Only limits that many customers
+  /// share count: brakes except the one on a single number, and quotas and rates for everybody, a caller or
+  /// an app.
   func limits(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     refusing(generation, now).map { limit in
       let (text, action) =
@@ -116,7 +117,8 @@ extension AttentionList {
     }
   }
 
-  /// Whether a stop, a brake, a quota or a rate refuses callbacks of some or all callers.
+  /// Whether a stop, a brake, a quota or a rate refuses callbacks of some or all callers. The brake on number
+  /// lookups does not count.
   func holdsCallbacks(_ generation: Generation, _ now: UnixTime) -> Bool {
     runtime.stops.stops.list.contains { ["callback", "all"].contains($0.action.rawValue) }
       || refusing(generation, now).contains(where: \.concernsCallbacks)

@@ -1,5 +1,5 @@
-// Lists problems of the instance itself: its store, clock, configuration, certificate, log, appointments, and
-// records without an outcome.
+// Lists problems of the instance itself: its store, audit lines, clock, configuration, certificate, log,
+// appointments, and records without an outcome.
 
 import Callers
 import Configuration
@@ -54,7 +54,7 @@ extension AttentionList {
   }
 
   /// A difference between this machine's clock and the store's. Also listed while the two have not been
-  /// compared.
+  /// compared, unless the server still waits for its store.
   func machineClock(_ now: UnixTime) -> [Attention] {
     let standing = runtime.storeHealth.clockStanding
     // Without its store the server cannot compare the clocks. The store's own problem is listed already.
@@ -141,7 +141,7 @@ extension AttentionList {
   /// The time before its expiry at which a certificate is listed, in seconds.
   private static let certificateNotice: Int64 = 14 * 86_400
 
-  /// The certificate that clients see, if it expires within `certificateNotice`.
+  /// The certificate that clients see, if it has expired or expires within `certificateNotice`.
   func certificate(_ now: UnixTime) -> [Attention] {
     guard let end = tls?.identity.end, end.subtractingClamped(now.seconds) < Self.certificateNotice else {
       return []

@@ -1,4 +1,5 @@
-// Lists problems with Talkdesk: its identity service, its Callback API and the server's credential.
+// Lists problems with Talkdesk: its identity service, its Callback API, its number lookups, and the server's
+// credential with the service that signs for it.
 
 import Callers
 import Configuration
@@ -10,8 +11,8 @@ import Records
 import Tokens
 
 extension AttentionList {
-  /// The problem of Talkdesk ID, from the last exchange for each scope, and the problem of the next key of a
-  /// rotation.
+  /// The problem of Talkdesk ID or of the service that signs (Vault or OpenBao), from the last exchange for
+  /// each scope, and the problem of the next key of a rotation.
   func talkdeskID(_ generation: Generation, _ now: UnixTime) -> [Attention] {
     let status = generation.scopes.configured(runtime.tokens.status)
     let failures = status.scopes.compactMap {

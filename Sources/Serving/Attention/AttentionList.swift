@@ -19,10 +19,10 @@ package final class AttentionList: Sendable {
   package enum Callbacks: String, CaseIterable, Sendable {
     /// The server sends callbacks.
     case open
-    /// Talkdesk, its credential or the store fails, this machine's clock is wrong, or audit lines that strict
-    /// mode requires cannot be written.
+    /// Talkdesk, its credential, the service that signs (Vault or OpenBao) or the store fails, this machine's
+    /// clock is wrong, or audit lines that strict mode requires cannot be written.
     case failing
-    /// A brake, a quota, a rate or a stop refuses some callbacks.
+    /// A brake, a quota, a rate or a stop refuses some or all callbacks.
     case held
     /// The opening hours of every app are closed now, or there is no Talkdesk account.
     case closed

@@ -63,8 +63,8 @@ package final class ChatDesks: Sendable {
     counters = LaneCounters(label: "outcome", words: Self.outcomes.map(\.rawValue), lanes: loops)
   }
 
-  /// Applies the desks of a configuration, and returns them by name. A desk of the same application and URL
-  /// keeps its session tokens.
+  /// Applies the desks of a configuration, and returns them by name. A desk keeps its session tokens if its
+  /// name, application and URL are unchanged.
   func use(_ configuration: Configuration) -> [String: ServedDesk] {
     entries.withLock { entries in
       var next: [String: Entry] = [:]

@@ -1,4 +1,5 @@
-// Makes the parts of a server (transports, authenticator, limits) from the configuration.
+// Makes parts of a server from the configuration: the authenticator, limits, the token policy, and the
+// settings of the transport for callbacks.
 
 import Callers
 package import Configuration

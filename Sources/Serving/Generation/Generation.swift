@@ -51,7 +51,7 @@ package final class Generation: Sendable {
   package let clientAddress: ClientAddress
   /// Makes the decisions of this generation.
   package let decider: Decider
-  /// The scopes of the tokens that the server vends.
+  /// The scopes of Talkdesk tokens: those that the server vends, and the one for callbacks.
   package let scopes: TokenScopes
   /// The chat desks by name.
   package let desks: [String: ServedDesk]
@@ -75,8 +75,8 @@ package final class Generation: Sendable {
   package let installations: InstallationCallers?
   /// Enrolls, finds and revokes installations; nil in the same cases as `installations`.
   package let installationService: InstallationService?
-  /// Sends tokens in push notifications, and dialogs. Nil if no app has installations and GMS is not
-  /// configured, or without a store key.
+  /// Sends push notifications: tokens, dialogs, and changes of callbacks. Nil if no app has installations and
+  /// GMS is not configured, or without a store key.
   package let push: TokenPush?
   /// The operators, and the authentication of their requests.
   package let operators: OperatorRegistry

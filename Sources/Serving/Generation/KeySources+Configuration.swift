@@ -1,4 +1,5 @@
-// Fetches the keys of the configured issuers, and renews those of the current configuration.
+// Fetches the keys of the configured issuers and of App Check, and renews all keys of the current
+// configuration.
 
 package import Callers
 package import Configuration

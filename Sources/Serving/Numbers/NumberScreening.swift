@@ -70,7 +70,8 @@ package final class NumberScreening: Sendable {
     return verdict.refusal.map { .refused(setting: $0) } ?? .allowed(isUnknown: false)
   }
 
-  /// The saved verdict on a number, without a lookup.
+  /// The saved verdict on a number, without a lookup; `.unasked` if there is no valid one, or if the store
+  /// fails.
   package func saved(_ phone: E164, _ settings: ScreeningSettings) async -> ScreeningAnswer {
     do throws(StoreError) {
       return finding(try await store.verdict(key.id(of: phone)), settings).map { .found($0) } ?? .unasked
@@ -129,8 +130,8 @@ package final class NumberScreening: Sendable {
     do throws(StoreError) {
       if let known = finding(try await store.verdict(id), settings) { return .found(known) }
     } catch {
-      // Without the store, the limit on lookups cannot be counted either, and the charge below decides what
-      // happens.
+      // If the store fails, the charge below cannot be taken either, and nothing is looked up. If lookups
+      // have no limit, the number is looked up nevertheless.
     }
     let now = Instant(clock.unixTime)
     if let charge = query.charge {

@@ -153,7 +153,7 @@ package final class Health: Sendable {
   /// The keys of App Check; nil if no app uses its tokens.
   private var appCheck: KeySource? { generations.current.appCheck?.keys }
 
-  /// The state of an issuer's keys. Without keys the server refuses the issuer's users.
+  /// The state of the keys of an issuer or of App Check. Without keys, the server refuses all their tokens.
   private static func check(_ status: KeySource.Status) -> JSONObject {
     var check: JSONObject = [
       "status": status.isWell ? "pass" : "warn", "keys": .number(JSONNumber(Int64(status.keys))),
@@ -190,7 +190,8 @@ package final class Health: Sendable {
     !senders.isStopped(platform) && senders.rest(platform) == nil
   }
 
-  /// The check of the keys: the key in use and the state of each key. Warns if Talkdesk ID refused a key.
+  /// The check of the keys: the key in use and the state of each key. Warns if Talkdesk ID refused a key or a
+  /// scope.
   package var keys: JSONObject { Self.keys(generations.current.scopes.configured(tokens.status)) }
 
   private static func keys(_ status: TokenSourceStatus) -> JSONObject {
@@ -258,7 +259,7 @@ extension StoreHealth.ClockStanding {
 }
 
 extension TokenSourceStatus.Scope {
-  /// Whether Talkdesk ID refused the credential at the last exchange.
+  /// Whether Talkdesk ID refused the credential or the scope at the last exchange.
   fileprivate var isRefused: Bool {
     if case .failure(.refused) = lastRequest?.outcome { true } else { false }
   }

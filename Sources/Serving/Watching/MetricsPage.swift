@@ -1,4 +1,4 @@
-// `GET /metrics`: writes all counters and gauges for Prometheus.
+// `GET /metrics`: writes all metrics for Prometheus.
 
 import API
 package import Callers

@@ -1,4 +1,4 @@
-// Logs when the store fails, recovers or has a problem.
+// Logs when the store fails, recovers or has a problem, and when its keys change.
 
 import Configuration
 import Platform

@@ -7,9 +7,9 @@ package import Records
 package import TLS
 
 extension TLSListener {
-  /// Makes the TLS session of each connection and counts its handshake. At `debug`, logs why a handshake
-  /// failed: for example, the client is too old or does not trust the certificate. At other levels, every
-  /// port scan would write a line.
+  /// Makes the TLS session of each connection and counts its handshake. At `debug`, logs why a handshake or,
+  /// after it, a session failed: for example, the client is too old or does not trust the certificate. At
+  /// other levels, every port scan would write a line.
   package func filter(log: Log, metrics: ServiceMetrics) -> Server.Filter {
     { [self] peer in
       session { event in

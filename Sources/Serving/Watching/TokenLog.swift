@@ -1,4 +1,5 @@
-// Logs token requests to Talkdesk ID, and the keys that it accepts or refuses.
+// Logs token requests to Talkdesk ID, the keys that it accepts or refuses, and a clock that differs from
+// Talkdesk's.
 
 import HTTP
 import Platform

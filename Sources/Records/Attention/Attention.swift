@@ -12,9 +12,10 @@ package struct Attention: Sendable {
     case audit
     /// This machine's clock differs from the store's, or the two have not been compared yet.
     case clock
-    /// Talkdesk ID refuses the credential.
+    /// Talkdesk ID refuses the credential or a scope, or its assertion cannot be signed, for example because
+    /// Vault or OpenBao refuses this server.
     case credential
-    /// Talkdesk ID fails or asks for a pause.
+    /// Talkdesk ID, or the service that signs for it (Vault or OpenBao), fails or asks for a pause.
     case talkdeskID = "talkdesk_id"
     /// The Callback API fails or asks for a pause.
     case callbackAPI = "callback_api"
@@ -36,8 +37,8 @@ package struct Attention: Sendable {
     case issuer
     /// Attestations cannot be verified.
     case attestation
-    /// The new configuration was rejected or needs a restart, or it does not trust a proxy in front of the
-    /// server.
+    /// The new configuration was rejected or needs a restart, or the current one does not trust a proxy in
+    /// front of the server.
     case configuration
     /// Talkdesk ID refuses the next key of a rotation.
     case nextKey = "next_key"
@@ -97,13 +98,15 @@ package struct Attention: Sendable {
   package let code: Code
   /// When the problem began.
   package let since: UnixTime
-  /// When the problem ends, or when the server tries again; nil if that is not known.
+  /// When the problem ends, or when the server tries again; nil if that is not known. For a certificate, when
+  /// it expires.
   package var until: UnixTime?
-  /// How many requests the problem affected since then, in this instance.
+  /// How many requests the problem affected since then, in this instance. For some codes, the number of push
+  /// notifications, lost lines, overdue appointments or records instead.
   package let count: Int
-  /// The cause in one sentence.
+  /// The cause and its effect, in one to three sentences.
   package let text: String
-  /// What to do, in one or two sentences.
+  /// What to do, in one to three sentences.
   package let action: String
 
   package init(

@@ -27,7 +27,8 @@ package final class Troubles: Sendable {
     let name: String
   }
 
-  /// The maximum number of stored problems. Their names come from the configuration.
+  /// The maximum number of stored problems. Their names come from the configuration and from stops by
+  /// operators.
   static let most = 1000
   /// The time after its last refusal for which a limit counts as used up.
   package static let limitMemory = Duration.seconds(60)

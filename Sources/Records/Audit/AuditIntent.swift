@@ -8,8 +8,9 @@ import JSON
 import Platform
 import Texts
 
-/// An action about to happen: a request to Talkdesk or Sendbird, or a step in the store that returns a
-/// secret, spends a claim or approves an installation. The audit line with the outcome comes after it.
+/// An action about to happen: a request to Talkdesk or Sendbird, a push notification that lets a device fetch
+/// a token, or a step that returns a secret or a code, spends a claim or approves an installation. The audit
+/// line with the outcome comes after it.
 package struct AuditIntent: Sendable {
   package let action: AuditedAction
   package let requestID: RequestID

@@ -1,4 +1,4 @@
-// The audit record of one decision: the action, the caller and the result.
+// The audit record of one decision or of a call's outcome: the action, the caller and the result.
 
 package import API
 package import Gate
@@ -10,7 +10,8 @@ import Texts
 package import Trust
 
 /// The audit record of one decision, for example on a request for a token, a callback or a change by an
-/// operator. The record never contains a token, a credential or a full phone number.
+/// operator, or of the outcome of a call. The record never contains a token, a credential or a full phone
+/// number.
 package struct AuditRecord: Sendable {
   package enum Outcome: String, Sendable { case allow, deny, error }
   package enum CacheUse: String, Sendable { case hit, miss, none }
@@ -20,12 +21,13 @@ package struct AuditRecord: Sendable {
   package enum Via: String, Sendable { case gms, mcp }
 
   var action: AuditedAction
-  /// The trigger; nil for a request.
+  /// The trigger; nil for a request and for the outcome of a call.
   package var trigger: Trigger?
   /// The API that the request used; nil for this server's own.
   package var via: Via?
   package var requestID: RequestID
-  /// The client's address; nil for an appointment whose content cannot be opened.
+  /// The client's address; nil for an appointment whose content cannot be opened, and for a call outcome from
+  /// a report that the server downloaded.
   package var address: IPAddress?
   package var caller: AuditedCaller?
   /// The `client_id` of the installation that the request concerns, when the caller is not an installation.
@@ -35,7 +37,7 @@ package struct AuditRecord: Sendable {
   package var attestation: AuditedAttestation?
   /// The result of the DPoP proof; nil if the caller has no key and could not have one.
   package var proof: ProofResult?
-  /// The decision; nil for a request that needs none and gets no token.
+  /// The decision; nil for the outcome of a call and for an `OPTIONS` request, which need none.
   package var outcome: Outcome? = .allow
   package var code: Problem.Code?
   package var rule: String?
@@ -57,9 +59,10 @@ package struct AuditRecord: Sendable {
   package var conversation: String?
   /// The customer's consent. This line remains as evidence of it.
   package var consent: StoredConsent?
-  /// The number of appointments that a revocation has ended.
+  /// The number of appointments that ended because their installation was revoked or replaced.
   package var cancelled: Int?
-  /// Whether the response repeats that of the first request with the same `Idempotency-Key`.
+  /// Whether the request repeats an earlier one, so that nothing was done: it has the same `Idempotency-Key`,
+  /// or comes from the same conversation of an AI agent, for the same number and time.
   package var isReplay = false
   /// The operator of a request to the admin interface.
   package var by: Operator.Identity?

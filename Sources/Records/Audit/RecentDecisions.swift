@@ -19,8 +19,8 @@ struct RepeatedParts {
 ///
 /// Every decision is stored here. So a line is copied once, as octets, into memory of its own lane, and no
 /// object is allocated for it. Only the part that differs is copied, about 150 octets: the verdicts of 20
-/// rules alone have 1,000. A lane moves its full part to the archive of all lanes, where decisions are found
-/// by their request id.
+/// rules alone have 1,000. A lane keeps its last two parts and moves older ones to the archive of all lanes.
+/// Decisions are found there and in the lanes by their request id.
 package final class RecentDecisions: Sendable {
   /// The number of recent decisions that are listed, and of lines after which a lane's part is full.
   package static let capacity = 200
@@ -184,7 +184,8 @@ package final class RecentDecisions: Sendable {
     }
   }
 
-  /// Two parts, of which the older one is overwritten when the newer one is full.
+  /// Two parts. When the newer one is full, the older one moves to the archive and the newer one takes its
+  /// place.
   private struct Parts: Sendable {
     var older = Lines()
     var newer = Lines()

@@ -58,7 +58,7 @@ public struct Log: Sendable {
   /// request.
   /// - Parameters:
   ///   - message: The event, in constant words.
-  ///   - values: The details, in the order for the reader. Empty values are left out.
+  ///   - values: The details, in the order in which the line shows them. Empty values are left out.
   public func write(
     _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, any LogValue> = [:]
   ) {

@@ -16,7 +16,7 @@ package import Trust
 /// Counters that change with every request are in memory of their own loop. Counters of rare events have a
 /// lock.
 package final class ServiceMetrics: Sendable {
-  /// The services that the server sends requests to.
+  /// The services whose requests `callgate_upstream_requests_total` counts.
   package enum Upstream: String, CaseIterable, Sendable {
     case talkdeskID = "talkdesk_id"
     case callbackAPI = "callback_api"
@@ -41,7 +41,7 @@ package final class ServiceMetrics: Sendable {
   let decisions: DecisionCounters
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
-  /// Lookups of numbers by result. Shown if there is a rule `screened`.
+  /// Lookups of numbers by result. Shown if `numbers.screening` is configured.
   package let screenings = EventCounter(
     "callgate_number_screenings_total", "Numbers looked up before they were called, by result.",
     labels: ["result"], series: [["allowed"], ["refused"], ["unknown"], ["failed"]])

@@ -49,7 +49,7 @@ package struct AuditChain: ~Copyable {
     self.last = last
   }
 
-  /// Continues the chain after an anchor that was not checked.
+  /// Continues the chain after an anchor whose code does not fit.
   mutating func skip(to sequence: Int64, last: [UInt8]) {
     self.sequence = sequence
     self.last = last
@@ -166,7 +166,7 @@ package enum AuditLineForm {
 }
 
 /// A line about the chain itself: at its start, each minute, after 4,096 lines, after lost lines, where the
-/// file changes, and at its end.
+/// file was reopened, and at its end.
 package struct AuditAnchor: Hashable, Sendable {
   package enum Event: String, Sendable { case start, minute, lines, lost, reopen, end }
 

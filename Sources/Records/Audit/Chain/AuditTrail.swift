@@ -67,8 +67,8 @@ package final class AuditTrail: Sendable {
   }
 
   private let path: String?
-  /// The code of the last whole line in the file at the start; empty if the file had none, nil without a
-  /// file.
+  /// The code of the last line with a code that the file already contained at the start; empty if it
+  /// contained none, nil without a file.
   package let follows: [UInt8]?
   private let output: (@Sendable ([UInt8]) -> Int)?
   /// Whether responses wait until their lines are on the disk.
@@ -156,7 +156,7 @@ package final class AuditTrail: Sendable {
   /// How many lost lines no anchor has reported. Read it after `close`.
   package var unreportedLines: Int { sink.unreportedLines }
 
-  /// The last anchor that is on the disk.
+  /// The last anchor that is on the disk or, without a file, that standard output has accepted.
   package var lastAnchor: RecordedAnchor? { anchored.withLock(\.self) }
 
   // MARK: From any thread
@@ -164,7 +164,7 @@ package final class AuditTrail: Sendable {
   /// Requests an anchor after the lines so far.
   package func anchor(_ event: AuditAnchor.Event) { sink.append(AuditMark.anchor(event), lane: 0) }
 
-  /// Asks the writing thread to reopen the file, after an operator or a log rotation renamed it.
+  /// Asks the writing thread to reopen the file, which an operator or a log rotation may have renamed.
   package func reopen() {
     guard path != nil else { return }
     if !sink.append(lane: 0, { $0 += AuditMark.anchor(.reopen) }) {
@@ -387,7 +387,8 @@ package final class AuditTrail: Sendable {
   }
 
   /// Replaces the file with the one that now has its path. Returns false if that file cannot be opened or
-  /// ends in the middle of a line, or if the waiting lines could not be written.
+  /// ends in the middle of a line, if the old file cannot be synced, or if the waiting lines could not be
+  /// written.
   private func reopen(_ writer: inout Writer) -> Bool {
     guard let path else { return false }
     do throws(SystemError) {

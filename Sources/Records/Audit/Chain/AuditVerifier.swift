@@ -64,7 +64,8 @@ package final class AuditVerifier {
   package struct Known: Sendable {
     let sequence: Int64
     let code: [UInt8]
-    /// The code of the line that the boot's first line followed in its file; empty if the file was new.
+    /// The code of the line that the boot's first line followed in its file. Empty if the file contained no
+    /// line with a code, or if the chain went to standard output.
     let follows: [UInt8]
 
     package init(sequence: Int64, code: [UInt8], follows: [UInt8] = []) {

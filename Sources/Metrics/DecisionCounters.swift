@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// Counts decisions by action, code and rule. Only rules of a configuration get their own series, so
-/// operators determine the number of series, not callers.
+/// Counts decisions by action, code and rule. Only built-in rules and rules of a configuration get their own
+/// series, so operators determine the number of series, not callers.
 public final class DecisionCounters: Sendable {
   /// A code and the decision that it belongs to.
   public struct Code: Sendable {

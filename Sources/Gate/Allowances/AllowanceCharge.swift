@@ -23,8 +23,8 @@ public struct AllowanceCharge: Sendable {
   public var brake: Brake? { rule.brake }
 }
 
-/// The receipt for a charge that was taken. With the receipt, the server can give the charge back if no token
-/// or call follows.
+/// The receipt for a charge that was taken. With the receipt, the server can give the charge back if the
+/// request fails later, for example because no token or call follows.
 public struct AllowanceReceipt: Sendable {
   let rule: AllowanceRule
   let party: AllowanceParty

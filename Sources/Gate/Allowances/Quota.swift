@@ -82,7 +82,7 @@ public struct Quota: Sendable {
 
   /// The time from which a store may delete a state, in seconds since the epoch: when the state's period has
   /// ended in every zone. With `outlastsPeriod`, this is when its week and month have ended, in case a
-  /// changed rule counts by week or month.
+  /// changed rule counts by week or month. 0 if the state's mark is not a day of the zone's table.
   public func expiry(of state: AllowanceState) -> Int64 {
     guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
     let last =

@@ -10,8 +10,8 @@ public struct RuleReason: Hashable, Sendable {
   public enum Skip: String, CaseIterable, Sendable {
     /// The rule is off, or does not apply to the request.
     case notApplicable = "not_applicable"
-    /// The rule applies but was not evaluated: another rule had already refused the request, the number was
-    /// not looked up, or a rule in audit mode got no answer because too many queries were waiting.
+    /// The rule applies but gave no verdict: another rule had already refused the request, the number was not
+    /// looked up, or a rule in audit mode got no answer.
     case notReached = "not_reached"
 
     /// The words that operators read.

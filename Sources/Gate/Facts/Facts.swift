@@ -5,7 +5,7 @@ public import Texts
 
 /// The action that an app requests. Rules, tests, stops, audit lines and metrics use these names.
 public enum Action: String, CaseIterable, Sendable {
-  /// An access token.
+  /// A token: an access token of Talkdesk or a session token of a chat desk.
   case access
   /// A callback.
   case callback
@@ -32,9 +32,10 @@ public enum Action: String, CaseIterable, Sendable {
 public struct Facts: Sendable {
   /// The requested action.
   public var action: Action
-  /// The authenticated caller's id; nil for an anonymous one.
+  /// The caller's id: the id of a configured caller, `installation`, or `anonymous`. Nil also means an
+  /// anonymous caller.
   public var callerID: String?
-  /// The subject of the caller's token; nil if there is none.
+  /// The subject of the caller's token or of the installation. Other callers have their own id or nil.
   public var subject: String?
   /// The installation that sent the request; nil if none did.
   public var installation: InstallationFacts?
@@ -45,7 +46,8 @@ public struct Facts: Sendable {
   /// The number to call; nil for actions without a call. For a callback, `explain` and rule tests may omit
   /// it.
   public var phone: E164?
-  /// The claims of the caller's token.
+  /// The claims of the caller's token. For an installation, its app's description of it, which is not
+  /// verified; a request for an installation may have both.
   public var claims: [FactMember]
   /// The request's fields that rules read (`Policy.fieldNames`). A repeated field appears as often as in the
   /// request.
@@ -107,7 +109,7 @@ public struct Facts: Sendable {
   /// Whether the subject is the owner itself, because there is no user.
   var isOwnerItself: Bool { effectiveSubject.hasSameBytes(as: owner) }
 
-  /// The subject of the token, or the caller if there is no subject.
+  /// The subject, or the caller's id if there is no subject.
   public var effectiveSubject: String { subject ?? effectiveCaller }
 }
 

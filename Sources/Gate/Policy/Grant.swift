@@ -25,15 +25,15 @@ public struct Clearance: Sendable {
 public struct Grant: ~Copyable, Sendable {
   /// The granted action.
   public let action: Action
-  /// The caller's id; nil for an anonymous caller.
+  /// The caller's id, as in `Facts.callerID`.
   public let callerID: String?
-  /// The subject of the caller's token; nil if there is none.
+  /// The subject, as in `Facts.subject`.
   public let subject: String?
   /// The app that the request is for; nil if there is none.
   public let appID: String?
   /// The number that may be called; nil if the action calls none.
   public let phone: E164?
-  /// The receipts of the taken allowances, to give them back if no token or call follows.
+  /// The receipts of the taken allowances, to give them back if the request fails later.
   public let receipts: [AllowanceReceipt]
   /// The charges to take in the transaction that saves the request's record; nil if there are none.
   public let charges: RecordCharges?

@@ -163,8 +163,8 @@ public final class Policy: Sendable {
   /// A policy without configured rules: it allows everything except what the built-in rules refuse.
   public convenience init(brakes: Brakes) { self.init(distinct: [], brakes) }
 
-  /// A policy without rules and brakes: it allows everything except what the built-in rule about numbers
-  /// refuses.
+  /// A policy without rules and brakes: it allows everything except what the built-in rules about numbers
+  /// refuse.
   public static let open = Policy(brakes: .off)
 
   private init(distinct configured: [Rule], _ brakes: Brakes) {

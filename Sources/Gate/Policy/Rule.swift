@@ -62,7 +62,7 @@ public struct Rule: Sendable {
   public let actions: Set<Action>
   /// The apps that the rule applies to; nil for all apps and for requests without an app.
   public let apps: [String]?
-  /// The callers that the rule applies to (`anonymous` can be one of them); nil for all.
+  /// The callers that the rule applies to (`anonymous` and `installation` can be among them); nil for all.
   public let callers: [String]?
   /// The effect of the rule's denial.
   public let mode: Mode

@@ -133,7 +133,8 @@ public enum AppointmentEnding: Hashable, Sendable {
 
 /// The result of `end`.
 public enum EndResult: Hashable, Sendable {
-  /// The appointment has ended now. `content` is the sealed content that it had, which the store has wiped.
+  /// The appointment has ended now. `content` is the sealed content that it had, which the store has wiped;
+  /// empty if the content was removed before, because no store key could open it.
   case ended(StoredCallback, content: [UInt8])
   /// Nothing was changed: the appointment was not `scheduled`, or has another due time or serial number.
   case unchanged(StoredCallback)

@@ -27,8 +27,8 @@ public struct CallbackNotices: Hashable, Sendable {
 
   /// The installation that gets the notifications, or the stand-in for `device`.
   public internal(set) var installation: InstallationIdentity
-  /// The device that the callback's request named; nil if an installation's device gets the notifications, or
-  /// if no notification is left to send.
+  /// The device that the callback's request named; nil if an installation's device gets the notifications, if
+  /// no notification is left to send, or if no store key could open the device's token.
   package internal(set) var device: GivenDevice?
   /// When the installation is asked to confirm the appointment; nil if it is not asked.
   public internal(set) var confirmAt: Instant?

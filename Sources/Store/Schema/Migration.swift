@@ -372,7 +372,7 @@ package struct Migration: Sendable {
       postgres: ["ALTER TABLE callgate_callback ADD COLUMN ticket text"]),
     // The generations of installations, and the installation that made a callback: generation 0 and no
     // installation for another caller, NULL in rows of earlier releases. Also the installation that used the
-    // name of a hook, and when last, in nanoseconds since the epoch.
+    // name of a webhook, and when last, in nanoseconds since the epoch.
     Migration(
       sqlite: [
         "ALTER TABLE callgate_installation ADD COLUMN operator_deliveries INTEGER",

@@ -43,7 +43,7 @@ public enum AttestationFault: String, CaseIterable, Error, Sendable {
   /// The token was used before: in another request for an installation, or at another server of the Firebase
   /// project.
   case replayed
-  /// The challenge has expired, was used, or is not this server's.
+  /// The challenge has expired, was used, or is not one of this server for this app.
   case badChallenge = "bad_challenge"
   /// The attestation was made for another request.
   case wrongNonce = "wrong_nonce"

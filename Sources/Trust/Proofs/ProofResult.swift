@@ -28,7 +28,8 @@ public enum ProofFault: String, CaseIterable, Error, Sendable {
   case wrongTime = "wrong_time"
   /// The proof is for another access token, or for none.
   case wrongToken = "wrong_token"
-  /// The proof's key is not the caller's.
+  /// The proof's key is not the caller's. If the request has no other credentials: no active installation has
+  /// the key.
   case otherKey = "other_key"
   /// The proof was used before.
   case replayed

@@ -17,7 +17,7 @@ package final class NoticeSenders: Sendable {
     /// The provider does not know the device.
     case deviceGone
     /// The notification was not accepted, and is not tried again. A retry makes sense after the given time at
-    /// the earliest.
+    /// the earliest; nil if no time is known.
     case notTaken(retryAfter: Duration?)
   }
 

@@ -38,7 +38,8 @@ public struct Enrolment: Hashable, Sendable {
   public let expiresAt: Instant
   /// The time from which the store may delete the request.
   public let forgottenAt: Instant
-  /// When a poll last got the response that the request is pending.
+  /// When a poll last got the response that the request is pending; before the first such poll, when the
+  /// request arrived.
   public var answeredAt: Instant
   public var state: State
   /// The name of the App Attest key that the installation will have; nil without one.

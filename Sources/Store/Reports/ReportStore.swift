@@ -35,8 +35,8 @@ public struct ReportState: Hashable, Sendable {
     }
   }
 
-  /// The calls that ended before this time are not requested again: they were read, or they ended before a
-  /// server first used the report.
+  /// The calls that ended before this time are not requested again: their report was read, to its end or to
+  /// its size limit, or they ended before a server first used the report.
   public var readUntil: Instant
   /// The instance that is requesting a report; nil if none is.
   public var lease: Lease?

@@ -59,10 +59,11 @@ static inline CURLcode callgate_easy_set_socket_options(CURL *easy, curl_sockopt
 static inline CURLcode callgate_complete_context(CURL *easy, void *context, void *unused) {
   (void)easy;
   (void)unused;
-  // Most servers resume TLS 1.2 sessions only by ticket (RFC 5077). libcurl disables tickets because of servers from 2010.
+  // Most servers resume TLS 1.2 sessions only by ticket (RFC 5077). libcurl disables tickets because of
+  // servers from 2010.
   SSL_CTX_clear_options(context, SSL_OP_NO_TICKET);
-  // Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says. OpenSSL would have to parse a list of
-  // ciphers that contains the level for each connection.
+  // Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says. It is set here,
+  // because OpenSSL would have to parse a list of ciphers with the level for each connection.
   SSL_CTX_set_security_level(context, 2);
   return CURLE_OK;
 }

@@ -18,15 +18,16 @@
 // The format of X.509 names: RFC 2253, on one line, with control characters escaped.
 static const unsigned long callgate_name_form = XN_FLAG_RFC2253;
 
-// Sets the options of a TLS server. In C, because the SSL_OP_… macros are casts of shifts, which Swift cannot import.
-// The server's order of cipher suites applies, with one exception: a client that puts ChaCha20 first, because its
-// processor has no AES instructions, gets ChaCha20.
+// Sets the options of a TLS server. In C, because the SSL_OP_… macros are casts of shifts, which Swift
+// cannot import. The server's order of cipher suites applies, with one exception: a client that puts
+// ChaCha20 first, because its processor has no AES instructions, gets ChaCha20.
 static inline void callgate_ssl_ctx_restrict(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                    SSL_OP_PRIORITIZE_CHACHA);
 }
 
-// Sets the key of an HMAC with SHA-256. In C, because OSSL_PARAM keeps pointers to the names of its parameters.
+// Sets the key of an HMAC with SHA-256. In C, because OSSL_PARAM keeps pointers to the names of its
+// parameters.
 static inline int callgate_hmac_sha256(EVP_MAC_CTX *context, const unsigned char *key, size_t length) {
   OSSL_PARAM parameters[] = {
       OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)key, length),

@@ -12,8 +12,8 @@ extension Configuration {
     public let project: AppCheckProject
     /// The URL of the keys that verify the tokens.
     public package(set) var keysURL: String
-    /// How tokens that enroll an installation are consumed. Nil if they are not, if no secret is opened, and
-    /// in the sandbox until it adds its own account.
+    /// How tokens that enroll an installation are consumed. Nil if they are not, or if no secret is opened.
+    /// In the sandbox without a configured account, nil until the sandbox adds its own.
     package var consumption: AppCheckConsumption?
     /// Whether tokens that enroll an installation must be consumed (`consume`).
     package let consumes: Bool

@@ -11,8 +11,8 @@ import Trust
 extension Configuration {
   /// The settings for decoding Play Integrity tokens.
   package struct PlayIntegrity: Sendable {
-    /// The URLs of Google's API and this server's account there. Nil if no secret is opened, and in the
-    /// sandbox until it adds its own.
+    /// The URLs of Google's API and this server's account there. Nil if no secret is opened. In the sandbox
+    /// without a configured account, nil until the sandbox adds its own.
     package var settings: PlayIntegritySettings?
     /// The maximum age of a verdict, in seconds.
     package let maximumAge: Int64

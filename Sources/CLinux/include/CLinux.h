@@ -1,6 +1,6 @@
 #pragma once
-// The few Linux calls that Swift cannot import by itself: the Glibc module lacks epoll and eventfd, accept4
-// requires _GNU_SOURCE, and the rest are macros.
+// The few Linux calls that Swift cannot import by itself: the Glibc module lacks them, or they require
+// _GNU_SOURCE, take variadic arguments or use macros.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -22,9 +22,9 @@ int callgate_processor_count(void);
 int callgate_get_descriptor_limit(unsigned long *soft, unsigned long *hard);
 int callgate_set_descriptor_limit(unsigned long soft, unsigned long hard);
 
-/// Opens /dev/null in place of standard input, output and error if they are closed. Otherwise the next socket
-/// would get such a number, and output for a terminal would be written to it. Unless `writable`, writing to
-/// one of these still fails.
+/// Opens /dev/null in place of standard input, output and error if they are closed. Otherwise the next
+/// socket would get one of their numbers, and output for a terminal would be written to it. Unless
+/// `writable` is set, writing to an output that was closed still fails.
 void callgate_open_standard_descriptors(int writable);
 
 /// environ(7): the variables of this process, as `NAME=VALUE`, and a null pointer after the last one.
@@ -37,19 +37,22 @@ int callgate_protect_memory(void);
 /// Makes SIGPIPE harmless: writes to a closed connection return EPIPE instead of ending the process.
 int callgate_ignore_sigpipe(void);
 
-/// Fixes the size from which blocks of memory are mapped, and unmapped when freed (mallopt(3)). 0, or -1 when refused.
+/// Sets the size in bytes from which the allocator maps each block of memory separately, and unmaps it when
+/// it is freed (mallopt(3), M_MMAP_THRESHOLD). Returns 0, or -1 if the allocator refuses the size.
 int callgate_set_mmap_threshold(int bytes);
 
-/// Gives free memory back to the kernel (malloc_trim(3)). 1 if there was some, else 0.
+/// Returns free memory to the kernel (malloc_trim(3)). Returns 1 if there was some, otherwise 0.
 int callgate_trim_memory(void);
 
-/// Makes every freed block join its free neighbors at once (mallopt(3), M_MXFAST 0). 0, or -1 when refused.
+/// Makes every freed block join its free neighbors at once (mallopt(3), M_MXFAST 0). Returns 0, or -1 if the
+/// allocator refuses.
 int callgate_forgo_fast_bins(void);
 
 /// fcntl(2), F_OFD_SETLK: sets a write lock on one byte. The lock belongs to the open file description and
-/// not to the process: closing another descriptor of the same file does not release it. 0, or -1: EAGAIN if
-/// another open file description has the lock.
+/// not to the process: closing another descriptor of the same file does not release it. Returns 0, or -1 with
+/// EAGAIN if another open file description has the lock.
 int callgate_lock_byte(int fd, long long offset);
 
-/// fcntl(2), F_OFD_GETLK: 1 when another open file description has a lock on a byte, 0 when none has, -1 for an error.
+/// fcntl(2), F_OFD_GETLK: returns 1 if another open file description has a lock on a byte, 0 if none has, and
+/// -1 after an error.
 int callgate_is_byte_locked(int fd, long long offset);

@@ -1,7 +1,8 @@
 #pragma once
-// The part of SQLite's C interface that Callgate uses, declared from its documentation (https://sqlite.org/c3ref/):
-// build machines have the library but often not its header. SQLite keeps all of this stable throughout version 3.
-// The newest function is sqlite3_prepare_v3 of 3.20. STRICT tables need 3.37.
+// The part of SQLite's C interface that Callgate uses, declared from its documentation
+// (https://sqlite.org/c3ref/): build machines have the library but often not its header. SQLite keeps all
+// of this stable throughout version 3. The newest function is sqlite3_prepare_v3 of 3.20. STRICT tables
+// need 3.37.
 #include <stdint.h>
 
 #define CALLGATE_SQLITE_LEAST_VERSION 3037000
@@ -75,8 +76,8 @@ const void *sqlite3_column_blob(sqlite3_stmt *statement, int column);
 const unsigned char *sqlite3_column_text(sqlite3_stmt *statement, int column);
 int sqlite3_column_bytes(sqlite3_stmt *statement, int column);
 
-// Binds bytes with SQLITE_TRANSIENT, so SQLite copies them. That constant is a function pointer made of -1, which Swift
-// cannot express.
+// Binds bytes with SQLITE_TRANSIENT, so SQLite copies them. That constant is a function pointer made of -1,
+// which Swift cannot express.
 static inline int callgate_sqlite_bind_blob(sqlite3_stmt *statement, int place, const void *bytes, int count) {
   return sqlite3_bind_blob(statement, place, bytes, count, (void (*)(void *))(intptr_t)-1);
 }

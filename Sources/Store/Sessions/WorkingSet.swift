@@ -217,8 +217,8 @@ package struct WorkingSet {
 
   /// Runs the jobs in their order. Each sees the changes of those before it.
   ///
-  /// - Parameter turn: The moment of the transaction, at which allowances are evaluated. Records get the
-  ///   times of their requests instead, because these identify a request whose outcome was in doubt.
+  /// - Parameter turn: The time of the transaction, at which allowances are evaluated. Records get the times
+  ///   of their requests instead, because these identify a request whose outcome was in doubt.
   package mutating func run(instance: Int64, at turn: TurnTime) {
     for job in jobs {
       switch job {

@@ -2,7 +2,7 @@
 
 /// The outcome of one token request, for metrics.
 public enum TokenCacheOutcome: String, CaseIterable, Sendable {
-  /// The shared token was in the cache.
+  /// A token was in the cache: the shared one, or at Sendbird the user's.
   case hit
   /// The request started an exchange, or waits for one that is not shared.
   case miss

@@ -20,7 +20,7 @@ extension Configuration {
     public package(set) var perNumber = 1
     /// The settings for asking installations to confirm the call; nil if they are not asked.
     public package(set) var confirm: Confirmation?
-    /// Whether installations get a push notification when their call is handed to Talkdesk.
+    /// Whether installations get a push notification once Talkdesk has accepted their appointment's call.
     public package(set) var calling = false
 
     /// What happens to an appointment whose owner does not answer the confirmation question.

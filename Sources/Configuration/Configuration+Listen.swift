@@ -14,9 +14,9 @@ extension Configuration {
     public package(set) var port: UInt16
     /// Certificate and key, if the server speaks TLS itself.
     public package(set) var tls: TLS?
-    /// Proxies whose `X-Forwarded-For` is trusted.
+    /// Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted.
     public package(set) var trustedProxies: [CIDR]
-    /// How many entries of `X-Forwarded-For`, from the right, trusted proxies wrote; 0 ignores the field.
+    /// How many entries of these fields, from the right, trusted proxies wrote; 0 ignores the fields.
     public package(set) var forwardedHops: Int
     /// Whether another process may listen on the same port.
     public package(set) var sharePort: Bool

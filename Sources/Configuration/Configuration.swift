@@ -98,7 +98,7 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
   case serve
   /// Running the server against the emulator.
   case sandbox
-  /// Validating what `serve` would run with.
+  /// Validating what `serve` would run with. `callgate doctor` and `callgate talkdesk` use it too.
   case check
   /// Fetching a token from Talkdesk, to print it.
   case token

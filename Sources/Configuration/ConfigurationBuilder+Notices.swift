@@ -43,7 +43,8 @@ extension Configuration {
       public package(set) var changed = "Your callback has changed."
       /// The text when an appointment has expired.
       public package(set) var expired = "We could not call you in time."
-      /// The text when a call is handed to Talkdesk. `{number}` stands for the number that calls.
+      /// The text once Talkdesk has accepted an appointment's call. `{number}` stands for the number that
+      /// calls.
       public package(set) var calling = "We're calling you now from {number}."
       /// The heading of the dialog before a call, unless the server knows that an agent is available.
       public package(set) var ready = "We are ready to call you"

@@ -40,7 +40,9 @@ package struct TokenScopes: Sendable {
     Self.allowsCallbacks(account.name) ? account.name : Self.callbackWrite
   }
 
-  /// A status without the scopes of earlier configurations, which the token source remembers after a reload.
+  /// A status with only the scopes of this configuration's clients and callbacks. It leaves out those of the
+  /// server's lookups of numbers, and those of earlier configurations, which the token source remembers after
+  /// a reload.
   package func configured(_ status: TokenSourceStatus) -> TokenSourceStatus {
     let names = Set([account.name, callbackScope] + scopes.map(\.name))
     var status = status

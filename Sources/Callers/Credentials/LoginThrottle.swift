@@ -4,7 +4,8 @@ package import JOSE
 package import Platform
 import Synchronization
 
-/// Counts failed logins per address, and per address and identity, and refuses logins after too many.
+/// Counts failed logins per address, and per address and identity, and refuses logins after too many. Also
+/// limits how many signatures of unknown clients the server verifies for an address.
 ///
 /// A credential that was right at an address in the last 30 days is always checked there. So phones behind
 /// one carrier's address, or behind an undeclared proxy, do not lock each other out. The check itself is the

@@ -88,7 +88,7 @@ public struct Explanation: Sendable {
     return text + " In audit mode: \(audited.joined(separator: ", ")) would refuse it."
   }
 
-  /// The JSON response of `/admin/explain`.
+  /// The explanation as JSON, for `callgate explain --json`. `/admin/explain` returns the same document.
   public var json: String { String(decoding: document.serialized(), as: UTF8.self) }
 
   package var document: JSONObject {

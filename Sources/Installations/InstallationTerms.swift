@@ -32,7 +32,8 @@ package struct InstallationTerms: Hashable, Sendable {
   package var key: KeyDemand
   /// The ways to authorize an installation of this app.
   package var authorize: Set<Authorizer>
-  /// The time for which a request waits for an operator.
+  /// The lifetime of a request: the time for an operator to approve it, and for the phone to fetch its
+  /// secret.
   package var pending: Duration
   /// The time after its last use for which an installation stays valid.
   package var idle: Duration { didSet { useGrain = Self.useGrain(idle) } }

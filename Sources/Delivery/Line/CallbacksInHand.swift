@@ -13,7 +13,7 @@ import Texts
 ///
 /// The store decides for all instances. This class decides earlier:
 /// 1. A second request with the same key gets `in_progress` at once, or `idempotency_mismatch` if its content
-///    differs.
+///    differs. An AI agent's second request waits for the first one instead.
 /// 2. A second request for the same number waits until the first request has a record, and then is its
 ///    duplicate. If the first request fails, the second continues as if it were the only one. Without the
 ///    wait, a quota of one would refuse the second request with 429.
@@ -189,8 +189,8 @@ package final class CallbacksInHand: Sendable {
   }
 
   /// Releases a number.
-  /// - Parameter standing: The callback that now has a record; all waiting requests are its duplicates. Nil
-  ///   if there is none; then the next request gets the number.
+  /// - Parameter standing: The callback that now has a record; all waiting requests get it as `taken`. Nil if
+  ///   there is none; then the next request gets the number.
   func release(_ number: Number, standing: CallbackID?) {
     let waiters = state.withLock { state in
       guard var waiters = state.numbers.removeValue(forKey: number), !waiters.isEmpty else {

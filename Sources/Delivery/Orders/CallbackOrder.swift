@@ -12,11 +12,11 @@ package import Tokens
 package final class CallbackOrder: Sendable {
   /// The grant for this one callback. Getting a token requires it.
   let grant: Grant
-  /// The record to save, with its key.
+  /// The record to save, with its key. For an appointment, the record to mark.
   package let intent: CallbackIntent
   /// The body for the provider.
   package let content: [UInt8]
-  /// The deadline of the response.
+  /// The deadline of the response or, for an appointment, of this attempt.
   package let deadline: MonotonicTime
   /// The context of the request that ordered the callback.
   package let context: RequestContext

@@ -8,7 +8,7 @@ package import Store
 
 /// The parts of the callback code that outlive a configuration.
 package struct CallbackParts: Sendable {
-  /// The store of callback records.
+  /// The store of the records of callbacks and tickets.
   package let store: RetryingStore
   /// The queue for Talkdesk.
   package let queue: CallbackQueue

@@ -80,8 +80,8 @@ extension Handlers {
           vending.session = UserSessions(caller, app, generation)
           vending.record.desk = vending.session == nil ? nil : desk
         }
-        // A probe sends no push notification. It checks only the decision, which is the same for
-        // installations.
+        // A probe sends no push notification. It checks the rules and whether a token is available, as for
+        // other apps.
         if let app, app.isPushed, vending.form != .probe {
           return push(&vending, caller, app, request, circumstances)
         }

@@ -226,7 +226,8 @@ extension DialogAction {
 }
 
 extension Problem {
-  /// The problem of an unknown id or action, of a notification that was already answered or is no longer valid
-  /// (for example because its appointment has ended or is being called), and of a server without dialogs.
+  /// The problem of an unknown id or action, of a notification that was already answered or is no longer
+  /// valid (for example because its appointment has ended or is being called), and of a server without
+  /// dialogs.
   static var noNotice: Problem { Problem(.notFound, "This dialog is unknown or has ended.") }
 }

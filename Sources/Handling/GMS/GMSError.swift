@@ -81,8 +81,8 @@ struct GMSFailure {
     case .attestationFailed: self.init(.resource, "This request does not come from the genuine app.")
     case .notFound: self.init(.notFound, "There is no callback with this id.")
     case .tooLate: self.init(.notFound, "This callback can no longer be changed or canceled.")
-    // GMS clients have no installations, codes or claims. These codes are here only so that each code has a
-    // class.
+    // No endpoint for GMS clients returns these codes: they concern devices, enrollments, claims and
+    // challenges. They are here only so that each code has a class.
     case .noDevice, .taken, .requestExpired, .alreadyDelivered, .claimExpired, .challengeExpired:
       self.init(.notFound, problem.code.title)
     case .tooMany: self = .unavailable(problem.code.title)

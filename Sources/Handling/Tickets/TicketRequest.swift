@@ -11,8 +11,8 @@ struct TicketRequest: Sendable {
   static let lineLength = 255
   /// The maximum length of the first message, in characters.
   static let messageLength = 5000
-  /// The maximum size of a request's body, in bytes. It has room for all members with each character
-  /// escaped.
+  /// The maximum size of a request's body, in bytes. It has room for all members at their maximum lengths,
+  /// with four bytes for each character.
   static let contentBytes = 65_536
   static let mostFields = 20
   static let mostChannels = 3

@@ -1,5 +1,5 @@
-// Limits how many callback requests run at once, queues the others fairly, and pauses when Talkdesk requests a
-// pause.
+// Limits how many callback requests run at once, queues the others fairly, and pauses when Talkdesk requests
+// a pause.
 
 package import Platform
 package import Store

@@ -156,7 +156,7 @@ struct HeadParser: Sendable {
   private mutating func once(_ field: Singletons) -> Bool { seen.insert(field).inserted }
 
   /// Parses the value of `Content-Length`: `1*DIGIT` and nothing else, so no sign, list or space (RFC 9112
-  /// §6.3). A number that is too large for an `Int` becomes `Int.max`.
+  /// §6.3); nil for any other value. A number that is too large for an `Int` becomes `Int.max`.
   private static func length(_ head: Span<UInt8>, _ value: Range<Int>) -> Int? {
     guard !value.isEmpty else { return nil }
     var length = 0

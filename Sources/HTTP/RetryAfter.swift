@@ -3,8 +3,8 @@
 
 /// The `Retry-After` field: seconds or a date (RFC 9110 §10.2.3).
 public enum RetryAfter {
-  /// The longest wait to accept from a token endpoint. A provider that asks for an hour by mistake must not
-  /// silence this process for an hour. One request a minute is harmless.
+  /// The longest wait to accept from a token endpoint, a chat desk or an external signer. A provider that
+  /// asks for an hour by mistake must not silence this process for an hour. One request a minute is harmless.
   public static let cap = Duration.seconds(60)
 
   /// Reads the wait, at most `cap`; nil if the field is absent or invalid. A date in the past gives a wait of

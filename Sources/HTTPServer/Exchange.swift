@@ -127,8 +127,8 @@ struct AnswerFraming: Sendable {
   var serverCloses = false
   /// Additional fields of the response.
   var fields: PreparedFields?
-  /// The time when the request was complete, or when its head was judged; nil if the server refused the
-  /// client before that.
+  /// The time when the request was complete, or when its head was judged; nil if the server itself refuses
+  /// the client before the request is complete.
   var start: MonotonicTime?
   /// The route that the handler set.
   var route: UInt8 = 0

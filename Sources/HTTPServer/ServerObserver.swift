@@ -25,7 +25,7 @@ public struct AnswerReport: Sendable {
   /// The status code.
   public var status: Int
   /// The nanoseconds from the complete request to its response, or from the head if the handler refused the
-  /// request by its head. Nil if the server refused the request before either.
+  /// request by its head. Nil if the server itself refused the client before the request was complete.
   public var nanoseconds: Int64?
 
   /// Describes a response.

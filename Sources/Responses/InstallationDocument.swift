@@ -128,7 +128,7 @@ package enum InstallationDocument {
 }
 
 extension Problem {
-  /// The problem for a step of an installation that failed.
+  /// The problem for a failed or refused request about an installation.
   package init(_ failure: InstallationService.Failure) {
     switch failure {
     case .store(let error): self.init(error)
@@ -138,7 +138,7 @@ extension Problem {
     }
   }
 
-  /// The problem for the refusal of an enrollment, a poll or a code.
+  /// The problem for the refusal of an enrollment, a poll, a code or an operator's request.
   package init(_ refusal: InstallationRefusal) {
     switch refusal {
     case .invalidClient:

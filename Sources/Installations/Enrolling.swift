@@ -59,7 +59,7 @@ package enum Enrolling {
   package enum Opening: Hashable, Sendable {
     /// The saved request. For a repeated request, this is the first one.
     case opened(Enrolment)
-    /// Another live request has this user code. Generate another one.
+    /// Another unexpired request has this user code. Generate another one.
     case userCodeTaken
   }
 

@@ -51,8 +51,8 @@ package enum AdminAccess: Sendable {
     /// Tokens have no user names, so the throttle counts by address alone.
     private static let identity = Array("operator".utf8)
 
-    /// Counts a wrong token. If the address has sent too many, returns how long it must wait, and does not
-    /// count this one.
+    /// Counts a wrong token, and returns nil. If the address has sent too many, returns how long it must
+    /// wait, and does not count this one.
     func failed(_ digest: SHA256Digest) -> Duration? {
       let wait = throttle.wait(
         address: address, identity: Self.identity, credential: .init(digest: digest), now: now)

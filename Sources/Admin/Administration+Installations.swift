@@ -202,7 +202,8 @@ extension Administration {
 /// The query for the list: one state, or all states one after the other.
 private struct InstallationList: Sendable {
   private var states: [InstallationQuery.State]
-  /// The key of the last entry on the previous page, in the first of the states.
+  /// The key of the last entry on the previous page, in the first of the states; nil to begin with that
+  /// state's first entry.
   private var after: String?
   private let limit: Int
 

@@ -103,7 +103,8 @@ extension AccountFacts {
   }
 }
 
-/// Reads the file's members and collects their problems. An optional member may be null.
+/// Reads the file's members and collects their problems. An optional member may be null. A function that
+/// finds a problem returns nil or an empty value.
 private struct FactsReader {
   private(set) var problems: [AccountFacts.Malformed.Problem] = []
 

@@ -70,9 +70,9 @@ extension Journal {
   /// The last callback with a trace id; nil if there is none.
   func callback(traceID: String) -> CallbackRecord? { callbacks.elements.last { $0.traceID == traceID } }
 
-  /// The callback that a gateway's record describes. If the record has no trace ID, because the emulator's
-  /// response was lost, this is the last callback to a number of the same length with the same last two
-  /// digits.
+  /// The callback that a gateway's record describes; nil if there is none. If the record has no trace ID,
+  /// because the emulator's response was lost, this is the last callback to a number of the same length with
+  /// the same last two digits.
   func callback(of record: Dialing.Callback) -> CallbackRecord? {
     if let traceID = record.traceID { return callback(traceID: traceID) }
     return callbacks.elements.last { callback in

@@ -260,13 +260,14 @@ public struct AdminClient: Sendable {
 public struct StopOrder: Sendable {
   /// The scope of the stop: `all`, `app` or `caller`.
   public var scope: String
-  /// The id of the app or caller.
+  /// The id of the app or caller; nil with the scope `all`.
   public var id: String?
   /// The stopped action: one of `actions`.
   public var action: String
   /// The reason, for operators.
   public var reason: String?
-  /// The time after which the stop ends automatically, as in the configuration: `30m`.
+  /// The time after which the stop ends automatically, as in the configuration: `30m`. Nil if it lasts until
+  /// it is resumed.
   public var duration: String?
   /// The options that named the server, for the command that resumes there.
   public var server: [String] = []

@@ -12,7 +12,7 @@ public struct AdminDestination: Sendable {
   public let url: String
   /// An operator's token or the admin token; nil if the listener needs none, or if none is configured.
   let token: Secret?
-  /// The certificate authorities to trust instead of the system's.
+  /// The certificate authorities to trust instead of the system's; nil for the system's.
   public let authorities: Authorities?
   /// The key of the certificate that the configuration names, as `TransportSettings.pinnedKey`. Nil if an
   /// operator gave the address, and for plain http.

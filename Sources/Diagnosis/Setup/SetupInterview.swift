@@ -146,7 +146,8 @@ public struct SetupInterview {
     }
   }
 
-  /// Asks for a setting that no flag has set. If `empty` is not nil, an empty answer leaves the setting out.
+  /// Asks for a setting that no flag has set. If `empty` is not nil, an empty answer, or the text of `empty`,
+  /// leaves the setting out.
   private mutating func ask<Value: Sendable>(
     _ dialog: any SetupDialog, _ setting: TypedSetting<Value>, _ flag: String, _ prompt: String,
     empty: String? = nil, lowered: Bool = false

@@ -22,8 +22,8 @@ package final class GoogleService: Sendable {
 
   /// The state of the API: whether the latest request got an answer, and whether there is a pause.
   package struct Status: Sendable {
-    /// The reason why the latest request got no answer. Nil if it got one, or if none was sent since the start
-    /// or the last reload.
+    /// The reason why the latest request got no answer. Nil if it got one, or if none was sent since the
+    /// start or the last reload.
     package let outage: AttestationOutage?
     /// The time until the server sends the next request; nil if there is no pause.
     package let rest: Duration?

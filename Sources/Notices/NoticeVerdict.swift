@@ -16,8 +16,8 @@ package enum NoticeVerdict: Hashable, Sendable {
   /// The provider did not accept the notification, its response is missing, or nothing was sent. Send the
   /// notification again after the given time; without a time, after a back-off that the caller chooses.
   case retry(after: Duration?, reason: String)
-  /// The provider did not accept the notification, or Google's token endpoint issued no token. It named a time
-  /// for which it wants no requests.
+  /// The provider did not accept the notification, or Google's token endpoint issued no token. It named a
+  /// time for which it wants no requests.
   case restProvider(for: Duration, reason: String)
   /// The provider did not accept the notification, and named a time for which it wants no notifications for
   /// this device.

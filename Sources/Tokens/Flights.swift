@@ -12,8 +12,8 @@ struct Flights {
   /// A request that waits.
   struct Waiter: Sendable {
     let continuation: Continuation
-    /// Ends the wait at the waiter's deadline. If the exchange waits for its turn, also ends the exchange when
-    /// it is too late to start. Nil if the exchange's watchdog is enough.
+    /// Ends the wait at the waiter's deadline. If the exchange waits for its turn, also ends the exchange
+    /// when it is too late to start. Nil if the exchange's watchdog is enough.
     let timer: Task<Void, Never>?
   }
 

@@ -76,8 +76,8 @@ package final class SessionSource: Sendable {
   ///
   /// Canceling the task ends the wait, but not the request.
   /// - Parameter mayAsk: Called once before the requests to Sendbird for a token. Not called for a cached
-  ///   token, during a cool-down, or if another request for this user is running. If it returns false, nothing
-  ///   is sent, and all requests that wait get `TokenError.unrecorded`.
+  ///   token, during a cool-down, or if another request for this user is running. If it returns false,
+  ///   nothing is sent, and all requests that wait get `TokenError.unrecorded`.
   package func vend(
     _ grant: consuming Grant, user: DeskUser, trace: TraceContext? = nil,
     if mayAsk: @escaping Permission

@@ -55,7 +55,8 @@ package final class TicketSource: Sendable {
   /// Finds the desk's customer for a user, or creates one. May be repeated, because a user has only one
   /// customer.
   ///
-  /// - Parameter name: The nickname for the user, if Sendbird does not know the user yet or the user has none.
+  /// - Parameter name: The nickname for the user, if Sendbird does not know the user yet or the user has
+  ///   none.
   package func customer(
     of user: DeskUser, named name: String? = nil, deadline: MonotonicTime, trace: TraceContext? = nil
   ) async throws(TokenError) -> CustomerID {

@@ -10,8 +10,8 @@ package enum ReportTurn: Hashable, Sendable {
   /// Request the calls that ended in this time span.
   /// - Parameter failed: The number of failed attempts for this report.
   case asks(from: Instant, to: Instant, failed: Int)
-  /// Nothing is left to do before the next due time: the report was read, every attempt failed, or this is the
-  /// first check of a new store.
+  /// Nothing is left to do before the next due time: the report was read, every attempt failed, or this is
+  /// the first check of a new store.
   case rests
   /// Another instance is requesting the report, or the last attempt failed recently.
   case waits

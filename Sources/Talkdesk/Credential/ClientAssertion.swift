@@ -17,7 +17,8 @@ public enum ClientAssertion {
   ///   - clientID: the OAuth client's id, which is both issuer and subject.
   ///   - keyID: the `kid` that Talkdesk issued with the key.
   ///   - signer: the key, with the algorithm that Talkdesk issued with it.
-  ///   - audience: one string, never a list: an assertion for several audiences could be replayed between them.
+  ///   - audience: one string, never a list: an assertion for several audiences could be replayed between
+  ///     them.
   ///   - now: the wall clock's reading. `iat` is `JWS.issuedAtMargin` before it.
   ///   - lifetime: seconds from `iat` to `exp`, 31–300.
   ///   - jwtID: the `jti`. It must never repeat.

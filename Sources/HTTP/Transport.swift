@@ -6,7 +6,7 @@ public struct OutboundRequest: Sendable {
   /// response.
   public enum ConnectionReuse: Sendable {
     /// A pooled connection may carry the request. If the connection dies without a response, a GET or HEAD is
-    /// sent once more, a POST is not.
+    /// sent once more; other requests are not.
     case allowed
     /// As `allowed`, but the request is sent once more whatever its method. For requests that only read (RFC
     /// 9110 §9.2.2).

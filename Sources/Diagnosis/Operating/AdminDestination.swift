@@ -8,7 +8,7 @@ public import Upstream
 
 /// The address of a running server's admin interface, and the token for it.
 public struct AdminDestination: Sendable {
-  /// The server's address, without a path.
+  /// The server's address, without a final slash.
   public let url: String
   /// An operator's token or the admin token; nil if the listener needs none, or if none is configured.
   let token: Secret?

@@ -1,5 +1,5 @@
-// The problems that callers get when Talkdesk ID or Sendbird issues no token; the providers' own words stay
-// in the log.
+// The problems that callers get when Talkdesk ID or Sendbird issues no token, or the external signer fails;
+// the providers' own words stay in the log.
 
 package import API
 import Platform

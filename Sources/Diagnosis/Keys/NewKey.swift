@@ -18,7 +18,7 @@ public struct NewKey: Sendable {
     case generation(String)
     /// A file or folder with that name exists already; it is never overwritten.
     case exists(path: String)
-    /// The folder does not exist, or the path names a folder or is too long.
+    /// The folder does not exist, or the path names a folder, is too long, or has too many symbolic links.
     case unusablePath(String, reason: String)
     /// The system does not allow a write to this path.
     case refused(path: String, reason: String)

@@ -16,7 +16,8 @@ struct TalkdeskCommand: ParsableCommand {
     subcommands: [TriggersCommand.self, QueriesCommand.self])
 }
 
-/// `callgate talkdesk queries`: lists the queries of Talkdesk's Live API.
+/// `callgate talkdesk queries`: lists the queries of Talkdesk's Live API, or shows where the result of one
+/// query has numbers.
 struct QueriesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "queries", abstract: "Lists the queries of Talkdesk's Live API.",

@@ -1,5 +1,5 @@
 // Lists problems of the instance itself: its store, audit lines, clock, configuration, certificate, log,
-// appointments, and records without an outcome.
+// appointments, and records whose outcome is unknown.
 
 import Callers
 import Configuration
@@ -173,7 +173,7 @@ extension AttentionList {
     ]
   }
 
-  /// Callbacks and tickets of the last 24 hours without an outcome.
+  /// Callbacks and tickets of the last 24 hours whose outcome is unknown.
   func unknownRecords(_ now: UnixTime) -> [Attention] {
     let (callbacks, tickets) = unknown.counts
     return [

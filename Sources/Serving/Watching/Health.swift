@@ -97,9 +97,10 @@ package final class Health: Sendable {
       content: document.serialized())
   }
 
-  /// The worst check: `pass`, `warn` or `fail`. Without its store, an instance can neither count requests nor
-  /// see a stop. With a wrong clock, it counts at the wrong time and gets the end of deduplication windows,
-  /// tokens and callers' JWTs wrong. The same is true before the clocks are compared.
+  /// The worst check: `pass`, `warn` or `fail`. An instance fails while it shuts down, without its store, and
+  /// with a wrong clock. Without its store, it can neither count requests nor see a stop. With a wrong clock,
+  /// it counts at the wrong time and gets the end of deduplication windows, tokens and callers' JWTs wrong.
+  /// The same is true before the clocks are compared.
   package var word: String { word(upstreamProblems) }
 
   /// The codes of present problems with services that the server calls, each once.

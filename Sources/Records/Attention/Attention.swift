@@ -35,7 +35,8 @@ package struct Attention: Sendable {
     case push
     /// The keys of an issuer of callers' or operators' tokens are missing or old.
     case issuer
-    /// Attestations cannot be verified.
+    /// The server cannot verify attestations or consume App Check tokens, or could not renew App Check's
+    /// keys.
     case attestation
     /// The new configuration was rejected or needs a restart, or the current one does not trust a proxy in
     /// front of the server.
@@ -48,9 +49,9 @@ package struct Attention: Sendable {
     case certificate
     /// Log or audit lines were lost.
     case log
-    /// Callbacks of the last 24 hours have no outcome.
+    /// The outcome of callbacks of the last 24 hours is unknown.
     case unknownCallbacks = "unknown_callbacks"
-    /// Tickets of the last 24 hours have no outcome.
+    /// The outcome of tickets of the last 24 hours is unknown.
     case unknownTickets = "unknown_tickets"
 
     /// Whether the problem concerns a service that the server calls. `/readyz` then warns.

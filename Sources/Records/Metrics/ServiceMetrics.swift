@@ -177,7 +177,7 @@ package final class ServiceMetrics: Sendable {
   /// Counts a connection that was opened or closed.
   func connection(opened: Bool, loop: Int) { connections.add(to: opened ? 0 : 1, lane: loop) }
 
-  /// Counts a token request by outcome.
+  /// Counts an outcome of the cache of Talkdesk tokens: of a request, of a renewal, or of a dropped token.
   @inline(__always) package func tokenCache(_ outcome: TokenCacheOutcome, lane: Int?) {
     tokenCache.add(to: outcome.number, lane: lane)
   }

@@ -438,7 +438,7 @@ package final class AuditVerifier {
   // MARK: Lines that do not fit
 
   /// Checks the lines before the first anchor of a file against the anchor's chain. The first of them cannot
-  /// be checked itself.
+  /// be checked itself. Without an anchor, reports a gap before the lines, or reports them as foreign.
   private func settleHead(before anchor: (AuditAnchor, Run, AuditLineForm.Parts)?) {
     guard let first = head.first else { return }
     defer { head = [] }

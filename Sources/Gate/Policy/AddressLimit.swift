@@ -6,8 +6,8 @@ public import Platform
 
 /// A limit on the requests of one address per minute or per hour. An IPv6 /64 counts as one address.
 public struct AddressLimit: Sendable {
-  /// First requests for an installation without a user's token: 5 a minute. They make work for operators, and
-  /// anyone may send them.
+  /// First requests for an installation that neither a user's token nor an attestation authorizes: 5 a
+  /// minute. They make work for operators, and anyone may send them.
   public static let enrolments = AddressLimit(Rule.enrolments, .enrol, limit: 5)
   /// Requests with an unknown push notification id: 60 a minute.
   public static let unknownNotices = AddressLimit(Rule.unknownNotices, .access, limit: 60)

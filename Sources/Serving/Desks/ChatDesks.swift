@@ -64,7 +64,7 @@ package final class ChatDesks: Sendable {
   }
 
   /// Applies the desks of a configuration, and returns them by name. A desk keeps its session tokens if its
-  /// name, application and URL are unchanged.
+  /// name, application and URL are unchanged and its tokens' lifetime did not become shorter.
   func use(_ configuration: Configuration) -> [String: ServedDesk] {
     entries.withLock { entries in
       var next: [String: Entry] = [:]

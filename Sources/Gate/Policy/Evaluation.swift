@@ -29,9 +29,9 @@ public struct Evaluation: Sendable {
     /// moving an appointment or repeating a callback, and for one whose allowances were taken earlier, such
     /// as claiming a token.
     case besideAllowances
-    /// The rules that are evaluated again when an appointment is due: opening hours, numbers (also the
-    /// built-in rules) and remote policies. All other rules were evaluated when the appointment was booked,
-    /// and its allowances were taken then.
+    /// The rules that are evaluated again when an appointment is due, and when its owner chooses a time in a
+    /// dialog: opening hours, numbers (also the built-in rules) and remote policies. All other rules were
+    /// evaluated when the appointment was booked, and its allowances were taken then.
     case whenDue
   }
 

@@ -3,6 +3,7 @@
 import HTTP
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPServer

@@ -1,5 +1,6 @@
 // Tests of which app a request belongs to.
 
+import Gate
 import HTTP
 import TestSupport
 import Testing

@@ -133,6 +133,33 @@ import Testing
     #expect(network.requests.last?.fields["Authorization"] == "Bearer token-2")
   }
 
+  @Test func `notices that find a token past half of its life begin one renewal`() async throws {
+    let answered = Mutex(0)
+    let network = ScriptedTransport { _, request in
+      guard request.url == Self.tokenURL else { return .status(200) }
+      let number = answered.withLock { count in
+        count += 1
+        return count
+      }
+      return number < 3 ? .status(200, "{\"access_token\":\"t-\(number)\",\"expires_in\":3600}") : .hold
+    }
+    let sender = try sender(network)
+    _ = try await send(sender)
+    try await time.untilSleepers(1)
+    time.advance(by: .seconds(1800))
+    try await eventually { exchanges(network) == 2 }
+    try await time.untilSleepers(1)
+    // Nothing used the second token, so nothing renews it until a notification does.
+    time.advance(by: .seconds(1800))
+    await settle()
+    for _ in 0..<5 { #expect(try await send(sender) == .taken) }
+    try await eventually { exchanges(network) == 3 }
+    await settle()
+    #expect(exchanges(network) == 3)
+    let last = try #require(network.requests.lastIndex { $0.url == Self.tokenURL })
+    try await network.answer(last, .lost())
+  }
+
   @Test func `a token that no notice uses ends, and the next notice gets another`() async throws {
     let network = Self.network()
     let sender = try sender(network)

@@ -63,7 +63,8 @@ enum StoreText {
     guard !text.isEmpty, !text.hasSuffix("/") else {
       throw Refusal("names no file", "write the path of a file, such as callgate.sqlite3")
     }
-    // These are special names of SQLite. Here they would become files of that name.
+    // These are special names of SQLite. `:memory:` would leave an empty file of that name, and the state
+    // would be lost at the next restart. `file:` begins a URI in builds of SQLite such as Debian's.
     guard !text.hasPrefix(":"), !text.hasPrefix("file:") else {
       throw Refusal(
         "is a special name of SQLite, not the path of a file",

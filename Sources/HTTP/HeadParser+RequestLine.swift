@@ -84,7 +84,8 @@ extension HeadParser {
     return i + 2 < end && head[i + 1].hexValue != nil && head[i + 2].hexValue != nil
   }
 
-  /// The offset at which the path of `http://host:port/path` starts; nil if the target has another form.
+  /// The offset at which the path or query of `http://host:port/path` starts, or the target's end if it has
+  /// neither. `https` is allowed too. Nil if the target has another form.
   private func pathOfAbsoluteForm(_ head: Span<UInt8>, _ target: Range<Int>) -> Int? {
     let start: Int
     if target.count > 7, head.equals(target.lowerBound..<(target.lowerBound + 7), lowercase: "http://") {

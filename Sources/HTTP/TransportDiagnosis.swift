@@ -18,7 +18,8 @@ public struct TransportDiagnosis: Hashable, Sendable {
     case resolver
     /// No program listens on the port (ECONNREFUSED).
     case connectionRefused
-    /// The network has no route to the host.
+    /// The connection could not leave this machine or reach the host: no route, a network or host that is
+    /// down, or a firewall that refuses.
     case unreachable
     /// The connection was not made in time.
     case connectTimedOut

@@ -45,7 +45,7 @@ public final class EventHistogram: Sendable {
   /// Counts one duration of a family without a label.
   public func observe(nanoseconds: Int64) { observe(Self.only, nanoseconds: nanoseconds) }
 
-  /// Counts one duration.
+  /// Counts one duration in the series with this value of the label. Ignores a value that was not declared.
   public func observe(_ word: String, nanoseconds: Int64) {
     let nanoseconds = max(0, nanoseconds)
     series.withLock { series in

@@ -47,11 +47,11 @@ public final class DueLoop: Sendable {
   /// - Returns: What the step returns; false if the loop was stopped.
   public func unlessStopped(_ step: () -> Bool) -> Bool { state.withLock { !$0.isStopped && step() } }
 
-  /// Reads and waits until `stop`.
+  /// Runs the loop until `stop`: reads the items that are due soon, and begins each one when it is due.
   ///
   /// - Parameters:
   ///   - read: Reads the items that are due soon, the earliest first; nil if that failed. They replace the
-  ///     items of the read before.
+  ///     items of the previous read.
   ///   - mayBegin: Whether items may begin. If not, the items that were read are dropped.
   ///   - wait: The time until an item is due.
   ///   - begin: Begins an item. It must not wait.

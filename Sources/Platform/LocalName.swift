@@ -23,8 +23,8 @@ public enum LocalName {
   }
 
   /// Whether no foreign site can point the name in a `Host` field to this machine. True for `localhost`, and
-  /// for any IP address, such as an emulator's address for its host. Beyond loopback also for a name in
-  /// `.local` (RFC 6762), which no name server of the Internet serves.
+  /// for any IP address, such as the address by which an emulator reaches its host. If the listener is not on
+  /// loopback, also true for a name in `.local` (RFC 6762), which no name server of the Internet serves.
   ///
   /// - Parameters:
   ///   - host: the field's value, as for `isMeant`.

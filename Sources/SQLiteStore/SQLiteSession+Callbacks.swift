@@ -40,7 +40,7 @@ extension SQLiteSession {
       try stayAlive()
       gone = []
       for other in try callbacks.pendingInstances() {
-        // A number is never used again: an instance that is gone now is gone for good.
+        // An instance's number is never reused, so an instance that is gone now stays gone.
         if try !instance.isAlive(other) { gone.append(other) }
       }
       hasLate = try callbacks.abandoned(instance.number, at: now.nanosecondsSinceEpoch)

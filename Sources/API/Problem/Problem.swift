@@ -93,7 +93,7 @@ public struct Problem: Error, Sendable {
   /// What happened and what the caller can do, in sentences. The detail never contains a secret, a token or
   /// words of another service.
   public var detail: String
-  /// The mistakes by member.
+  /// The mistakes in members of the request, each with the member's name.
   public var fields: [FieldProblem] = []
   /// The rule that refused; nil if none did.
   public var rule: String?

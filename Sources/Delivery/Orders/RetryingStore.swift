@@ -8,7 +8,7 @@ import Synchronization
 
 /// A store that repeats failed writes in the background, until they succeed or the process ends. A repeated
 /// write is late: another instance may have acknowledged something since. So this class repeats only what no
-/// other instance can have acknowledged, and checks the result of everything else. The cases:
+/// other instance can have acknowledged. Of some other writes, it checks whether they were made. The cases:
 ///
 /// 1. *An outcome cannot be saved.* The server saves it later. Only this process knows the outcome, and an
 ///    ended callback no longer changes. If the process ends first, the record becomes `unknown`.

@@ -1,4 +1,4 @@
-// Writes the file with the facts of a test call.
+// Writes the file in which `callgate test-call` saves the account's response, for the sandbox to replay.
 
 import Configuration
 import Documents

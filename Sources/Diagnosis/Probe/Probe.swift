@@ -57,7 +57,7 @@ public struct Probe: Sendable {
     for step in steps {
       let line = try await perform(step, isKnown: report.lines.first?.verdict != .refused)
       report.lines.append(line)
-      // There is no server. Three more requests would only take longer.
+      // The first request got no response, so the other three would fail too, perhaps after a timeout each.
       if line.status == nil, report.lines.count == 1 { break }
     }
     return report

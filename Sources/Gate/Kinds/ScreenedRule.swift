@@ -39,6 +39,6 @@ public enum ScreeningAnswer: Sendable {
   case found(ScreeningFinding)
   /// The limit on lookups was reached, or the store could not count.
   case uncounted(ChargeOutcome)
-  /// No verdict is saved, and this request may not use a lookup.
+  /// There is no valid saved verdict, or the store cannot be read, and this request must not make a lookup.
   case unasked
 }

@@ -19,10 +19,10 @@ public final class Policy: Sendable {
   public let asksOwnNumber: Bool
   /// The indices of the rules `screened`.
   let screened: [Int]
-  /// The limit on number lookups, which is the last entry; nil if there is no rule `screened` or the limit is
-  /// off.
+  /// The limit on number lookups, which is the last entry; nil if no rule `screened` is on, or if the limit
+  /// is off.
   let lookups: AllowanceRule?
-  /// Whether there is a rule `screened`.
+  /// Whether a rule `screened` is on.
   public var asksScreening: Bool { !screened.isEmpty }
 
   /// A rule, prepared for evaluation. This is a class, so that reading an entry costs one reference count and

@@ -10,7 +10,7 @@ public struct KnownNames: Sendable {
   // Our text: ids of the configuration, looked up with `contains(exactly:)`.
   public var callers: Set<String>?
   /// The apps' ids.
-  // Our text: likewise.
+  // Our text: ids of the configuration, looked up with `contains(exactly:)`.
   public var apps: Set<String>?
   /// The settings of `numbers`.
   public var numbers = NumberTerms()

@@ -1,4 +1,4 @@
-// Creates the verification codes for callbacks of installations, and opens those of saved records.
+// Creates the verification codes for callbacks of installations, and decrypts the codes in saved records.
 
 import API
 import Callers

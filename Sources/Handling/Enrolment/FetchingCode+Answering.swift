@@ -38,9 +38,9 @@ extension Handlers {
     }
   }
 
-  /// Gives back the charges that the request did not use. If the outcome is in doubt, all charges stay taken,
-  /// because the enrollment may have been made; a repetition of the request then finds it. If it turns out
-  /// that no enrollment was made, the server gives back the charges that a repetition takes again.
+  /// Gives back the request's passes and, after a 503, its challenge. `enrol` decides about the other
+  /// charges. If the outcome is in doubt, this gives back nothing: the enrollment may have been made, and a
+  /// retry then finds it.
   private func conclude(_ work: FetchingCode, _ problem: Problem? = nil) async {
     guard !work.isInDoubt else { return }
     // A client that has left loses its challenge. After a 503, one request may use the challenge again. The

@@ -71,7 +71,8 @@ package struct AuditRecord: Sendable {
 
   // For the list of present problems and metrics; not in the line.
 
-  /// The result of the rules about the request's number.
+  /// The result of the last rule `own_number`; nil if none was evaluated, or if it allowed a proof without
+  /// verifying it.
   package var ownership: NumberResult?
 
   /// Seconds until a request that a rule has refused would pass.

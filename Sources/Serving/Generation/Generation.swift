@@ -200,9 +200,10 @@ extension Generation {
     return caller.installation?.installation.identity
   }
 
-  /// The deletion limit of each app: installations that were last used up to this time are deleted. It is
-  /// thirty days after their idle time, so that a mistake in a configuration deletes no phones. Installations
-  /// of an app without `installations` are not deleted.
+  /// The deletion limit of each app: installations that were last used up to this time are deleted. The limit
+  /// is the idle time plus thirty days before `now`. The thirty days protect phones that are in use, even if
+  /// a configuration sets the idle time too short. Installations of an app without `installations` are not
+  /// deleted.
   package func unused(at now: Instant) -> [String: Instant] {
     installations?.terms.mapValues { now.advanced(by: .zero - $0.idle - .seconds(30 * 86_400)) } ?? [:]
   }

@@ -52,7 +52,8 @@ public struct StoreID: Hashable, Comparable, Sendable {
     self = id
   }
 
-  /// Reads 32 hex digits, with or without the hyphens of a `uuid`; nil for anything else.
+  /// Reads 32 hex digits. Ignores hyphens, so that the text of a `uuid` can be read too. Nil for anything
+  /// else.
   package init?(hex text: String) {
     let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
     guard digits.count == 32 else { return nil }

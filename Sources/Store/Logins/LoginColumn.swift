@@ -1,4 +1,4 @@
-// The table of logins.
+// The database table of the last login of each caller from each address.
 
 import Gate
 

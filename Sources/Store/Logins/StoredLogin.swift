@@ -9,7 +9,8 @@ public struct StoredLogin: Hashable, Sendable {
   package static let most = 10_000
   /// How long a login counts, in seconds: 30 days.
   private static let lifetime: Int64 = 30 * 86_400
-  /// How old a saved login is before a later one replaces it, in seconds: a day.
+  /// How old a saved login must be before a later one with the same credential replaces it, in seconds: a
+  /// day. A login with another credential replaces it at once.
   static let grain: Int64 = 86_400
 
   /// The first 128 bits of a keyed digest of caller and address.

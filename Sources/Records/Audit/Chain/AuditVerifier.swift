@@ -155,7 +155,7 @@ package final class AuditVerifier {
   private var hasLine = false
   private var codes: [[UInt8]] = []
   private var recent: Set<[UInt8]> = []
-  /// Lines that fit.
+  /// The number of lines so far that fit their chain.
   package private(set) var fitting = 0
   package private(set) var notes: [Note] = []
   private var finding: Finding?
